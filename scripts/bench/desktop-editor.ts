@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { cleanEnv } from '../lib/clean-env.mjs';
 import { runCommand } from '../lib/run-command.mjs';
-import { createProfile, type EditorProfile, type Settings, writeChatModel, writeSettings } from './editor-profile.ts';
+import { type ChatModel, createProfile, type EditorProfile, type Settings, writeChatModel, writeSettings } from './editor-profile.ts';
 import { spawnLeashed } from './leashed.ts';
 
 export interface DesktopOptions {
@@ -12,7 +12,7 @@ export interface DesktopOptions {
   readonly folder: string;
   readonly extensions: readonly string[];
   readonly settings: Settings;
-  readonly chatModel: { readonly url: string; readonly name: string };
+  readonly chatModel: ChatModel;
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -27,7 +27,7 @@ export async function startDesktopEditor(options: DesktopOptions): Promise<Deskt
   const profile = createProfile(options.profileDir);
   // Here settings of scope `machine` are read from the user's own file.
   writeSettings(profile, options.settings, {});
-  writeChatModel(profile, options.chatModel.url, options.chatModel.name);
+  writeChatModel(profile, options.chatModel);
   const env = cleanEnv(options.env);
   const common = ['--user-data-dir', profile.data, '--extensions-dir', profile.extensions];
   // Chromium's sandbox refuses to run as root, and `code` refuses to run without saying so.

@@ -43,11 +43,25 @@ export function writeSettings(profile: EditorProfile, user: Settings, machine: S
   writeJson(path.join(profile.data, 'Machine', 'settings.json'), machine);
 }
 
-/** Points the chat at an OpenAI-compatible server; `name` is what the model picker shows. */
-export function writeChatModel(profile: EditorProfile, url: string, name: string): void {
-  const model = { id: 'scripted-demo', name, url, toolCalling: true, vision: false, maxInputTokens: 100_000, maxOutputTokens: 8000 };
-  const group = { name, vendor: 'customendpoint', apiType: 'chat-completions', models: [model] };
-  writeJson(path.join(profile.data, 'User', 'chatLanguageModels.json'), [group]);
+/** An OpenAI-compatible server for the chat. */
+export interface ChatModel {
+  readonly url: string;
+  /** What the model picker shows. */
+  readonly name: string;
+  /** What its provider calls it; default: a name that nobody knows. */
+  readonly id?: string;
+  /** Further models of the same server. */
+  readonly others?: readonly { readonly id: string; readonly name: string }[];
+}
+
+export function writeChatModel(profile: EditorProfile, { url, name, id = 'scripted-demo', others = [] }: ChatModel): void {
+  const models = [{ id, name }, ...others].map((model) => ({
+    ...model,
+    ...{ url, toolCalling: true, vision: false, maxInputTokens: 100_000, maxOutputTokens: 8000 },
+  }));
+  writeJson(path.join(profile.data, 'User', 'chatLanguageModels.json'), [
+    { name, vendor: 'customendpoint', apiType: 'chat-completions', models },
+  ]);
 }
 
 function writeJson(file: string, value: unknown): void {

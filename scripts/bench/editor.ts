@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cleanEnv } from '../lib/clean-env.mjs';
 import { runCommand } from '../lib/run-command.mjs';
-import { createProfile, type EditorProfile, type Settings, writeChatModel, writeSettings } from './editor-profile.ts';
+import { type ChatModel, createProfile, type EditorProfile, type Settings, writeChatModel, writeSettings } from './editor-profile.ts';
 import { type Leashed, spawnLeashed } from './leashed.ts';
 
 /** What `installBench()` found: the Node 24 to run it with, and code-server's entry script. */
@@ -27,8 +27,7 @@ export interface EditorOptions {
   readonly settings?: Settings;
   /** Settings of scope `machine`. */
   readonly machineSettings?: Settings;
-  /** An OpenAI-compatible server for the chat, with the name that the model picker shows. */
-  readonly chatModel?: { readonly url: string; readonly name: string };
+  readonly chatModel?: ChatModel;
   /** True asks whether the folder is trusted, as an editor does; by default every folder is. */
   readonly workspaceTrust?: boolean;
   /** Lets a page run a test suite inside the extension host. */
@@ -56,7 +55,7 @@ const READY_MS = 30_000;
 export async function startEditor(options: EditorOptions): Promise<RunningEditor> {
   const profile = createProfile(options.profileDir);
   writeSettings(profile, options.settings ?? {}, options.machineSettings ?? {});
-  if (options.chatModel) writeChatModel(profile, options.chatModel.url, options.chatModel.name);
+  if (options.chatModel) writeChatModel(profile, options.chatModel);
   const env = editorEnv(options, profile);
   await installExtensions(options, profile, env);
   const [command, ...args] = asUser(options, [options.paths.node, ...serverArguments(options, profile)]);

@@ -262,6 +262,8 @@ export interface ModelMessage {
 }
 
 export interface ModelTurn {
+  /** Which of its names the model was asked under. */
+  readonly model?: string;
   readonly tools: readonly OfferedTool[];
   readonly messages: readonly ModelMessage[];
 }

@@ -101,6 +101,7 @@ function parseTurn(body: string): { turn: ModelTurn; stream: boolean } | string 
   const fields = fieldsOf(json);
   if (!Array.isArray(fields.messages)) return '`messages` must be a list';
   const turn = {
+    ...(typeof fields.model === 'string' ? { model: fields.model } : {}),
     tools: listOf(fields.tools)
       .map(toTool)
       .filter((tool) => tool.name !== ''),

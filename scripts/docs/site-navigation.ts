@@ -21,6 +21,7 @@ export const navigation: readonly NavigationGroup[] = [
       ['docs/protect.md', 'Protect'],
       ['docs/approvals.md', 'Approve'],
       ['docs/plans.md', 'Plan'],
+      ['docs/participant.md', '@banksman in the chat'],
       ['docs/undo.md', 'Take back'],
       ['docs/odd.md', 'Something odd'],
       ['docs/mcp.md', 'Connect agents (MCP)'],

@@ -16,6 +16,26 @@ export async function sendPrompt(page: Page, text: string): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
+/** As `sendPrompt`, where a name or command at the end opens a list that Enter would choose from. */
+export async function sendToParticipant(page: Page, text: string): Promise<void> {
+  await page.locator(`${INPUT} .monaco-editor[data-uri^="chatSessionInput"]`).click();
+  await page.keyboard.type(`${text} `);
+  await page.locator('.suggest-widget.visible').waitFor({ state: 'detached', timeout: 10_000 });
+  await page.keyboard.press('Enter');
+}
+
+/** Chooses another model in the picker below the chat. */
+export async function pickModel(page: Page, from: string, to: string): Promise<void> {
+  await page.locator(`${INPUT} .chat-input-toolbars .action-item`, { hasText: from }).click();
+  await page.locator('.action-widget .monaco-list-row', { hasText: to }).click();
+  await openChat(page, to);
+}
+
+/** The text of the last answer. */
+export async function lastAnswer(page: Page): Promise<string> {
+  return page.locator('.interactive-response').last().innerText();
+}
+
 /** Waits until an answer of the model shows `text`. */
 export async function waitForAnswer(page: Page, text: string | RegExp, timeoutMs = 90_000): Promise<void> {
   await page.locator('.interactive-response', { hasText: text }).last().waitFor({ timeout: timeoutMs });

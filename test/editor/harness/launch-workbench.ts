@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { type DemoProcess, demoSettings, startDemoProcess } from '../../../scripts/bench/demo-process.ts';
 import { type RunningEditor, startEditor } from '../../../scripts/bench/editor.ts';
-import type { Settings } from '../../../scripts/bench/editor-profile.ts';
+import type { ChatModel, Settings } from '../../../scripts/bench/editor-profile.ts';
 import { installBench } from '../../../scripts/bench/install.mjs';
 import { packExtension } from '../../../scripts/bench/pack-extension.ts';
 import type { ModelScript } from '../../../scripts/bench/scripted-agent.ts';
@@ -23,6 +23,8 @@ const DRIVER = path.join(ROOT, 'scripts', 'bench', 'driver-extension');
 export interface WorkbenchOptions {
   /** Default: the demo's phrases. */
   readonly script?: ModelScript;
+  /** What the scripted model is called, and others of its server; default: a name that nobody knows. */
+  readonly models?: Pick<ChatModel, 'id' | 'others'>;
   /** The user's settings, on top of the quiet ones. */
   readonly settings?: Settings;
   /** Settings `banksman.*` on top of the demo cluster's configuration. */
@@ -103,7 +105,7 @@ async function launch(root: string, options: WorkbenchOptions, cleanups: (() => 
     extensions: [packagedExtension(), ...helpers],
     settings: options.settings ?? {},
     machineSettings: { ...clusterSettings(options, demo), ...options.machineSettings },
-    chatModel: { url: model.url, name: MODEL_NAME },
+    chatModel: { url: model.url, name: MODEL_NAME, ...options.models },
   });
   cleanups.push(() => editor.stop());
   const context = await openBrowser(path.join(root, 'browser'), bench.browser);

@@ -136,8 +136,10 @@ async function attachments(turn: SignalledTurn, deps: ParticipantDeps): Promise<
   return text;
 }
 
+/** In a tag, as Copilot marks it: providers put messages of one side that follow each other together, so it would run on from the rules. */
 function questionOf({ request: { command, prompt } }: Turn): string {
-  return command === 'continue' ? `What waited for me has been answered: see what came of it, and go on. ${prompt}` : prompt;
+  const asked = command === 'continue' ? `What waited for me has been answered: see what came of it, and go on. ${prompt}` : prompt;
+  return `<userRequest>\n${asked}\n</userRequest>`;
 }
 
 /** What was said to this participant before, in this chat. */

@@ -20,19 +20,14 @@ function show({ stream }: Turn, text: string): void {
   stream.markdown(new MarkdownString(text, true));
 }
 
-function table(rows: readonly (readonly string[])[], head: readonly string[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  return [line(head), line(head.map(() => ':--')), ...rows.map(line)].join('\n');
-}
-
 /** `/status` */
 export async function statusInChat(turn: SignalledTurn, { runner: { session } }: ParticipantDeps): Promise<TurnMemory> {
   const { clusters, words } = await session.use(async (app) => ({
-    clusters: await Promise.all(app.live.clusters.map((name) => clusterRow(app, name, turn.signal))),
+    clusters: await Promise.all(app.live.clusters.map((name) => clusterWords(app, name, turn.signal))),
     words: await standing(app),
   }));
-  const head = [l10n.t('Cluster'), l10n.t('Nodes online'), l10n.t('Guests running'), l10n.t('Tasks running')];
-  const said = [...(clusters.length === 0 ? [] : [table(clusters, head)]), words.map((word) => `- ${word}`).join('\n')].join('\n\n');
+  // A list: the chat is narrow.
+  const said = [...clusters, ...words].map((word) => `- ${word}`).join('\n');
   show(turn, said);
   if (clusters.length === 0) {
     sayLine(turn, 'info', l10n.t('No cluster is connected.'));
@@ -42,22 +37,24 @@ export async function statusInChat(turn: SignalledTurn, { runner: { session } }:
   return { said, calls: [] };
 }
 
-async function clusterRow({ live }: App, name: string, signal: AbortSignal): Promise<readonly string[]> {
+async function clusterWords({ live }: App, name: string, signal: AbortSignal): Promise<string> {
   const title = `**${escapeMarkdown(name)}**`;
   try {
     const { resources, tasks } = await live.overview(name, signal);
     const nodes = resources.filter(({ type }) => type === 'node');
     const guests = resources.filter(({ type, template }) => (type === 'qemu' || type === 'lxc') && template !== 1);
-    const running = tasks?.filter((task) => task['endtime'] === undefined).length;
-    return [title, ratio(nodes, 'online'), ratio(guests, 'running'), running === undefined ? l10n.t('cannot be read') : String(running)];
+    const [online, running] = [inState(nodes, 'online'), inState(guests, 'running')];
+    const mark = online < nodes.length ? '$(warning) ' : '';
+    const words = l10n.t('{0} of {1} nodes are online, {2} of {3} guests run', online, nodes.length, running, guests.length);
+    const busy = tasks?.filter((task) => task['endtime'] === undefined).length ?? 0;
+    return `${mark}${title}: ${words}${busy === 0 ? '' : `, ${l10n.t('tasks under way: {0}', busy)}`}`;
   } catch (thrown) {
-    return [title, `$(error) ${escapeMarkdown(toFault(thrown).message)}`, '', ''];
+    return `$(error) ${title}: ${escapeMarkdown(toFault(thrown).message)}`;
   }
 }
 
-function ratio(rows: readonly JsonObject[], state: string): string {
-  const good = rows.filter(({ status }) => status === state).length;
-  return l10n.t('{0} of {1}', good, rows.length);
+function inState(rows: readonly JsonObject[], state: string): number {
+  return rows.filter(({ status }) => status === state).length;
 }
 
 async function standing(app: App): Promise<readonly string[]> {

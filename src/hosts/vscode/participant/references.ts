@@ -26,10 +26,14 @@ const mostReferences = 10;
 /** Of a text, in UTF-16 code units: as of a tool's result. */
 const longestText = 8_000;
 
+/** What the editor itself puts beside a question, for its own agent: a list of skills, a repository's instructions. Nobody attached them. */
+const fromEditor = /^vscode\.(?:customizations|instructions)\./;
+
 type ReadFile = (input: JsonObject) => Promise<Outcome>;
 
 /** @param readFile runs `read_file`: protection, redaction, marks and the trail are the tool's */
-export async function attachedTo(references: readonly ChatPromptReference[], readFile: ReadFile): Promise<AllAttached> {
+export async function attachedTo(given: readonly ChatPromptReference[], readFile: ReadFile): Promise<AllAttached> {
+  const references = given.filter(({ id }) => !fromEditor.test(id));
   const all: (Attached & { readonly what: string })[] = [];
   // The editor lists the last one first.
   for (const reference of references.toReversed().slice(0, mostReferences))

