@@ -12,7 +12,10 @@ const hostFolder = 'src/hosts/vscode';
 /** Texts of the manifest, which the generator takes out of it. */
 const ofManifest = /^contributes\//;
 /** For models and the log, who are told the same in every language. */
-const notForPeople: ReadonlySet<string> = new Set(['log-requests.ts', 'tools/chat-words.ts', 'tools/run-tool.ts']);
+const notForPeople: ReadonlySet<string> = new Set([
+  ...['log-requests.ts', 'tools/chat-words.ts', 'tools/run-tool.ts'],
+  ...['agent-loop', 'conversation', 'memory', 'model-words', 'offer'].map((file) => `participant/${file}.ts`),
+]);
 
 /** English → German. */
 export type Bundle = Readonly<Record<string, string>>;

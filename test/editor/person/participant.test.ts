@@ -49,7 +49,7 @@ describe('commands that need no model', () => {
     const before = bench.model.requests.length;
     await sendToParticipant(bench.page, '@banksman /status');
     await waitForAnswer(bench.page, 'Security level: balanced');
-    expect(await lastAnswer(bench.page)).toMatch(/demo: 3 of 3 nodes are online, \d of \d guests run/);
+    expect(await lastAnswer(bench.page)).toMatch(/demo: 3 of 3 nodes online · \d of \d guests run/);
     expect(bench.model.requests.slice(before).filter(({ tools }) => tools.length > 0)).toEqual([]);
   });
 

@@ -2,6 +2,9 @@
 
 export const participantId = 'banksman.chat';
 
+/** As people call it, and see it in requests. */
+export const participantLabel = '@banksman';
+
 /** The first four need no model. */
 export const participantCommands = {
   status: 'How the clusters are, what waits for you',

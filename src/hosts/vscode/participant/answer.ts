@@ -1,13 +1,13 @@
 /** An answer of `@banksman`: which way a question goes, and what stays of it for the next one. */
-import { type ChatResult, l10n } from 'vscode';
-import { Fault, toFault } from '#kernel/errors';
+import type { ChatResult } from 'vscode';
+import { toFault } from '#kernel/errors';
 import type { ParticipantCommand } from '../contributes/participant.ts';
 import { escapeMarkdown } from '../markdown.ts';
 import { abortOnCancel } from '../tools/call-progress.ts';
 import { askModel } from './ask-model.ts';
 import { doctorInChat, explainInChat, statusInChat, undoInChat } from './looks.ts';
 import type { TurnMemory } from './memory.ts';
-import type { ParticipantDeps, SignalledTurn, Turn } from './register-participant.ts';
+import type { ParticipantDeps, SignalledTurn, Turn } from './turn.ts';
 
 /** Never rejects: what goes wrong is said. */
 export async function answer(turn: Turn, deps: ParticipantDeps): Promise<ChatResult> {
@@ -19,7 +19,7 @@ export async function answer(turn: Turn, deps: ParticipantDeps): Promise<ChatRes
     if (call.signal.aborted) return {};
     const { message, next } = toFault(thrown);
     const words = [message, ...(next === undefined ? [] : [next])].map(escapeMarkdown).join('. ');
-    return { errorDetails: { message: thrown instanceof Fault ? words : l10n.t('Banksman: {0}', words) } };
+    return { errorDetails: { message: words } };
   } finally {
     call.dispose();
   }

@@ -1,5 +1,5 @@
 /** A question that a model answers: what it is told and shown, the loop, and what is said at its end. */
-import { ChatRequestTurn, ChatResponseMarkdownPart, ChatResponseTurn, l10n, workspace } from 'vscode';
+import { ChatRequestTurn, ChatResponseMarkdownPart, ChatResponseTurn, workspace } from 'vscode';
 import { tierOfPicked } from '#app/for-hosts';
 import type { Agent } from '#kernel/agent';
 import { Fault } from '#kernel/errors';
@@ -9,6 +9,8 @@ import { showPlainly } from '#kernel/text/text';
 import type { ModelTier } from '#kernel/tiers';
 import type { ToolDescription } from '#kernel/tool';
 import { languageModelName } from '../contributes/names.ts';
+import { participantLabel } from '../contributes/participant.ts';
+import { t, titleOf } from '../l10n.ts';
 import { abortOnCancel } from '../tools/call-progress.ts';
 import { chatCaller } from '../tools/chat-words.ts';
 import { runTool } from '../tools/run-tool.ts';
@@ -17,11 +19,11 @@ import { cannotCallTools, chatModel } from './chat-model.ts';
 import type { Message, ToolCall } from './conversation.ts';
 import { exchangeOf, recall, remember, type TurnMemory, type WaitingCall } from './memory.ts';
 import { createModelText } from './model-text.ts';
+import { questionWords, rulesFor, stillWaits } from './model-words.ts';
 import { type Circumstances, offerFor } from './offer.ts';
 import { attachedTo } from './references.ts';
-import type { ParticipantDeps, SignalledTurn, Turn } from './register-participant.ts';
-import { rulesFor } from './rules.ts';
 import { sayCall, sayEnd, sayNoTools, sayNotRead, sayPlace, sayStart, sayWaiting } from './say.ts';
+import type { ParticipantDeps, SignalledTurn, Turn } from './turn.ts';
 
 export async function askModel(turn: SignalledTurn, deps: ParticipantDeps): Promise<TurnMemory> {
   const { command, prompt, references, model } = turn.request;
@@ -35,7 +37,7 @@ export async function askModel(turn: SignalledTurn, deps: ParticipantDeps): Prom
 /** Who asks, as the pipeline knows it: the chat's session, with the tier of the model that the person picked in it. */
 function agentOf({ request: { toolInvocationToken, model } }: Turn, configured: ModelTier): Agent {
   const tier = tierOfPicked([model.id, model.family], configured);
-  return { ...chatCaller(toolInvocationToken, tier), model: showPlainly(model.id, 100), label: '@banksman' };
+  return { ...chatCaller(toolInvocationToken, tier), model: showPlainly(model.id, 100), label: participantLabel };
 }
 
 async function converse(turn: SignalledTurn, deps: ParticipantDeps, opening: readonly ToolCall[]): Promise<TurnMemory> {
@@ -53,9 +55,13 @@ async function converse(turn: SignalledTurn, deps: ParticipantDeps, opening: rea
     return outcome;
   };
   const { end, calls, said } = await runLoop(
-    { rules: rulesFor(here, request.command), before: exchangesOf(turn), now: [{ from: 'person', text: questionOf(turn) + attached }] },
     {
-      model: chatModel(request.model, l10n.t('@banksman lets it answer, and call Banksman’s tools.')),
+      rules: rulesFor(here, request.command),
+      before: exchangesOf(turn),
+      now: [{ from: 'person', text: questionWords(request.command, request.prompt) + attached }],
+    },
+    {
+      model: chatModel(request.model, t('@banksman lets it answer, and call Banksman’s tools.')),
       offer: offerFor(deps.tools, here),
       signal,
       call,
@@ -106,7 +112,7 @@ interface CallPlace {
  * nothing of the editor's own confirming is in between (docs/adr/0039-participant.md).
  */
 async function callTool(tool: ToolDescription, input: unknown, { turn, deps: { runner } }: CallPlace): Promise<Outcome> {
-  turn.stream.progress(`${tool.title}…`);
+  turn.stream.progress(`${titleOf(tool)}…`);
   const isPlan = turn.request.command === 'plan';
   const gate: typeof runner.gate = {
     ask(request, done) {
@@ -136,12 +142,6 @@ async function attachments(turn: SignalledTurn, deps: ParticipantDeps): Promise<
   return text;
 }
 
-/** In a tag, as Copilot marks it: providers put messages of one side that follow each other together, so it would run on from the rules. */
-function questionOf({ request: { command, prompt } }: Turn): string {
-  const asked = command === 'continue' ? `What waited for me has been answered: see what came of it, and go on. ${prompt}` : prompt;
-  return `<userRequest>\n${asked}\n</userRequest>`;
-}
-
 /** What was said to this participant before, in this chat. */
 function exchangesOf({ context: { history } }: Turn): readonly (readonly Message[])[] {
   return history.flatMap((response, index) => {
@@ -161,13 +161,13 @@ function shownText({ response }: ChatResponseTurn): string {
 async function openingOf(turn: Turn, { runner: { session } }: ParticipantDeps): Promise<readonly ToolCall[] | TurnMemory> {
   const waits = lastWaiting(turn);
   if (waits === undefined) {
-    const next = l10n.t('ask for something first, or look at the list of pending approvals');
-    throw new Fault('nothing_waits', l10n.t('nothing that you asked @banksman for in this chat waits for an answer'), { next });
+    const next = t('ask for something first, or look at the list of pending approvals');
+    throw new Fault('nothing_waits', t('nothing that you asked @banksman for in this chat waits for an answer'), { next });
   }
   const record = await session.use(({ approvals }) => approvals.get(waits.requestId));
   if (record?.status === 'pending') {
     sayWaiting(turn, record);
-    return { said: `Request ${record.id} still waits for the person.`, calls: [], waits };
+    return { said: stillWaits(record.id), calls: [], waits };
   }
   return [{ id: 'continue', ...callAfter(waits, record?.status === 'approved') }];
 }

@@ -1,5 +1,5 @@
 /** The commands of `@banksman` that need no model: what there is, said in the chat. */
-import { l10n, MarkdownString } from 'vscode';
+import { MarkdownString } from 'vscode';
 import type { App, Finding } from '#kernel/app';
 import { requestIdPattern } from '#kernel/approval/request';
 import type { RunRecord } from '#kernel/effects';
@@ -7,13 +7,15 @@ import { toFault } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
 import { clockTime, showPlainly } from '#kernel/text/text';
 import { type ActivityCall, callsIn, explainAgain } from '../activity/calls.ts';
+import { participantLabel } from '../contributes/participant.ts';
+import { t } from '../l10n.ts';
 import { escapeMarkdown } from '../markdown.ts';
 import { abortOnCancel } from '../tools/call-progress.ts';
 import { chatCaller } from '../tools/chat-words.ts';
 import { runTool, workspaceRestriction } from '../tools/run-tool.ts';
 import type { TurnMemory } from './memory.ts';
-import type { ParticipantDeps, SignalledTurn, Turn } from './register-participant.ts';
 import { sayCall, sayLine } from './say.ts';
+import type { ParticipantDeps, SignalledTurn, Turn } from './turn.ts';
 
 /** Our own words, outside text in them escaped. */
 function show({ stream }: Turn, text: string): void {
@@ -30,10 +32,10 @@ export async function statusInChat(turn: SignalledTurn, { runner: { session } }:
   const said = [...clusters, ...words].map((word) => `- ${word}`).join('\n');
   show(turn, said);
   if (clusters.length === 0) {
-    sayLine(turn, 'info', l10n.t('No cluster is connected.'));
-    turn.stream.button({ command: 'banksman.openWalkthrough', title: l10n.t('Connect a Cluster') });
+    sayLine(turn, 'info', t('No cluster is connected.'));
+    turn.stream.button({ command: 'banksman.openWalkthrough', title: t('Connect a Cluster') });
   }
-  turn.stream.button({ command: 'banksman.showApprovals', title: l10n.t('Show Pending Approvals') });
+  turn.stream.button({ command: 'banksman.showApprovals', title: t('Show Pending Approvals') });
   return { said, calls: [] };
 }
 
@@ -45,9 +47,9 @@ async function clusterWords({ live }: App, name: string, signal: AbortSignal): P
     const guests = resources.filter(({ type, template }) => (type === 'qemu' || type === 'lxc') && template !== 1);
     const [online, running] = [inState(nodes, 'online'), inState(guests, 'running')];
     const mark = online < nodes.length ? '$(warning) ' : '';
-    const words = l10n.t('{0} of {1} nodes are online, {2} of {3} guests run', online, nodes.length, running, guests.length);
+    const words = t('{0} of {1} nodes online · {2} of {3} guests run', online, nodes.length, running, guests.length);
     const busy = tasks?.filter((task) => task['endtime'] === undefined).length ?? 0;
-    return `${mark}${title}: ${words}${busy === 0 ? '' : `, ${l10n.t('tasks under way: {0}', busy)}`}`;
+    return `${mark}${title}: ${words}${busy === 0 ? '' : `, ${t('tasks under way: {0}', busy)}`}`;
   } catch (thrown) {
     return `$(error) ${title}: ${escapeMarkdown(toFault(thrown).message)}`;
   }
@@ -66,31 +68,31 @@ async function standing(app: App): Promise<readonly string[]> {
   ]);
   const unknown = attempts.filter(({ standing: one }) => one === 'unknown').length;
   return [
-    pending === 0 ? l10n.t('Nothing waits for you.') : `$(bell-dot) ${l10n.t('Requests that wait for you: {0}', pending)}`,
-    ...(paused === undefined ? [] : [`$(debug-pause) ${l10n.t('All agents are paused, by {0}.', escapeMarkdown(paused.by))}`]),
-    l10n.t('Security level: {0}', level),
-    ...(plans.length === 0 ? [] : [l10n.t('Plans under way: {0}', plans.map(({ title }) => escapeMarkdown(title)).join(', '))]),
-    ...(unknown === 0 ? [] : [`$(warning) ${l10n.t('Calls of which nobody knows what came: {0}', unknown)}`]),
+    pending === 0 ? t('Nothing waits for you.') : `$(bell-dot) ${t('Requests that wait for you: {0}', pending)}`,
+    ...(paused === undefined ? [] : [`$(debug-pause) ${t('All agents are paused, by {0}.', escapeMarkdown(paused.by))}`]),
+    t('Security level: {0}', level),
+    ...(plans.length === 0 ? [] : [t('Plans under way: {0}', plans.map(({ title }) => escapeMarkdown(title)).join(', '))]),
+    ...(unknown === 0 ? [] : [`$(warning) ${t('Calls of which nobody knows what came: {0}', unknown)}`]),
   ];
 }
 
 /** `/doctor` */
 export async function doctorInChat(turn: SignalledTurn, { runner: { session } }: ParticipantDeps): Promise<TurnMemory> {
-  turn.stream.progress(l10n.t('Looking…'));
+  turn.stream.progress(t('Looking…'));
   const findings = await session.use((app) => app.doctor(turn.signal));
   const wrong = findings
     .filter(({ state }) => state !== 'ok')
     .toSorted((a, b) => Number(b.state === 'failed') - Number(a.state === 'failed'));
-  const well = l10n.t('{0} of {1} findings are well.', findings.length - wrong.length, findings.length);
-  const said = [...wrong.map(findingWords), wrong.length === 0 ? `$(check) ${l10n.t('All is well.')} ${well}` : well].join('\n\n');
+  const well = t('{0} of {1} findings are well.', findings.length - wrong.length, findings.length);
+  const said = [...wrong.map(findingWords), wrong.length === 0 ? `$(check) ${t('All is well.')} ${well}` : well].join('\n\n');
   show(turn, said);
-  turn.stream.button({ command: 'banksman.doctor', title: l10n.t('Open the Whole Page') });
+  turn.stream.button({ command: 'banksman.doctor', title: t('Open the Whole Page') });
   return { said, calls: [] };
 }
 
 function findingWords({ topic, state, message, remedy }: Finding): string {
   const what = `$(${state === 'failed' ? 'error' : 'warning'}) **${escapeMarkdown(topic)}**: ${escapeMarkdown(message)}`;
-  return remedy === undefined ? what : `${what}  \n${l10n.t('What to do: {0}', escapeMarkdown(remedy))}`;
+  return remedy === undefined ? what : `${what}  \n${t('What to do: {0}', escapeMarkdown(remedy))}`;
 }
 
 /** So many records of the trail's end are looked through for a refusal. */
@@ -103,10 +105,10 @@ export async function explainInChat(turn: SignalledTurn, { runner: { session } }
     const calls = callsIn(await app.audit.tail(mostRecords));
     const call = id === undefined ? lastRefused(calls, turn) : calls.find(({ requestId }) => requestId === id);
     if (call !== undefined) return explanationOf(call, app);
-    if (id === undefined) return l10n.t('Nothing was refused, as far back as the last {0} records of the trail.', mostRecords);
+    if (id === undefined) return t('Nothing was refused, as far back as the last {0} records of the trail.', mostRecords);
     const request = await app.approvals.get(id);
-    if (request === undefined) return l10n.t('There is no request {0}.', id);
-    return l10n.t(
+    if (request === undefined) return t('There is no request {0}.', id);
+    return t(
       'Request {0} is {1}: {2}. It asks because {3}.',
       id,
       request.status,
@@ -115,8 +117,8 @@ export async function explainInChat(turn: SignalledTurn, { runner: { session } }
     );
   });
   show(turn, said);
-  if (id !== undefined) turn.stream.button({ command: 'banksman.showDetails', title: l10n.t('Show Details'), arguments: [id] });
-  turn.stream.button({ command: 'banksman.showActivity', title: l10n.t('Show Activity') });
+  if (id !== undefined) turn.stream.button({ command: 'banksman.showDetails', title: t('Show Details'), arguments: [id] });
+  turn.stream.button({ command: 'banksman.showActivity', title: t('Show Activity') });
   return { said, calls: [] };
 }
 
@@ -132,15 +134,15 @@ async function explanationOf(call: ActivityCall, app: App): Promise<string> {
   const on = targets.length === 0 ? '' : ` ${escapeMarkdown(targets.join(', '))}`;
   const lines = [
     `**${escapeMarkdown(tool)}**${on} · ${clockTime(at, Date.now())} · ${escapeMarkdown(agent)}`,
-    `${l10n.t('It ended as {0}:', `\`${code === '' ? end : code.replaceAll('`', '')}\``)} ${escapeMarkdown(message)}`,
-    ...(rules.length === 0 ? [] : [l10n.t('Rules: {0}', rules.map((rule) => escapeMarkdown(rule)).join(', '))]),
+    `${t('It ended as {0}:', `\`${code === '' ? end : code.replaceAll('`', '')}\``)} ${escapeMarkdown(message)}`,
+    ...(rules.length === 0 ? [] : [t('Rules: {0}', rules.map((rule) => escapeMarkdown(rule)).join(', '))]),
   ];
   const now = await explainAgain(app, call, workspaceRestriction()).then(
     ({ status, decision, stages }) => [
-      l10n.t('The same call now would end as {0}: {1}', `\`${status}\``, escapeMarkdown(decision.reason)),
+      t('The same call now would end as {0}: {1}', `\`${status}\``, escapeMarkdown(decision.reason)),
       stages.map(({ stage, decision: one }) => `- ${escapeMarkdown(stage)}: ${one.effect} · ${escapeMarkdown(one.reason)}`).join('\n'),
     ],
-    (thrown: unknown) => [l10n.t('What the policy says of it now cannot be read: {0}', escapeMarkdown(toFault(thrown).message))],
+    (thrown: unknown) => [t('What the policy says of it now cannot be read: {0}', escapeMarkdown(toFault(thrown).message))],
   );
   return [...lines, ...now].join('\n\n');
 }
@@ -151,7 +153,7 @@ const mostRuns = 5;
 export async function undoInChat(turn: SignalledTurn, deps: ParticipantDeps): Promise<TurnMemory> {
   const runs = await deps.runner.session.use(async (app) => (await app.runs())?.list());
   if (runs === undefined) {
-    const said = l10n.t('Commands do not run over a view here, so there is nothing to undo. `/doctor` says why.');
+    const said = t('Commands do not run over a view here, so there is nothing to undo. `/doctor` says why.');
     show(turn, said);
     return { said, calls: [] };
   }
@@ -162,22 +164,22 @@ export async function undoInChat(turn: SignalledTurn, deps: ParticipantDeps): Pr
 
 function listRuns(turn: Turn, runs: readonly RunRecord[]): TurnMemory {
   if (runs.length === 0) {
-    const said = l10n.t('There is nothing that can be undone.');
+    const said = t('There is nothing that can be undone.');
     show(turn, said);
     return { said, calls: [] };
   }
   for (const run of runs.slice(0, mostRuns)) {
     show(turn, `\n\n${runWords(run)}\n\n`);
     // Opens the differences and a question: for people.
-    turn.stream.button({ command: 'banksman.undoRun', title: l10n.t('Undo…'), arguments: [run.id] });
+    turn.stream.button({ command: 'banksman.undoRun', title: t('Undo This Run…'), arguments: [run.id] });
   }
   const more = runs.length - mostRuns;
-  if (more > 0) show(turn, `\n\n${l10n.t('And {0} more.', more)}`);
+  if (more > 0) show(turn, `\n\n${t('And {0} more.', more)}`);
   return { said: runs.slice(0, mostRuns).map(runWords).join('\n'), calls: [] };
 }
 
 function runWords({ id, title, at, agentId, created, changed, deleted }: RunRecord): string {
-  const counts = l10n.t('{0} created, {1} changed, {2} deleted', created.length, changed.length, deleted.length);
+  const counts = t('{0} created, {1} changed, {2} deleted', created.length, changed.length, deleted.length);
   return `**${escapeMarkdown(showPlainly(title, 120))}**  \n${clockTime(at, Date.now())} · ${counts} · ${escapeMarkdown(agentId)} · \`${id}\``;
 }
 
@@ -188,11 +190,11 @@ async function undoNamed(turn: SignalledTurn, { id }: RunRecord, { tools, runner
     tool,
     input: { run_id: id },
     // No model is in this: the tier is the one that the configuration has for whoever calls in a chat.
-    agent: (configured) => ({ ...chatCaller(turn.request.toolInvocationToken, configured), label: '@banksman' }),
+    agent: (configured) => ({ ...chatCaller(turn.request.toolInvocationToken, configured), label: participantLabel }),
     call: abortOnCancel(turn.token),
   });
   sayCall(turn, tool, outcome);
   const isElsewhere = isJsonObject(outcome) && outcome.code === 'no_such_run';
-  if (isElsewhere) turn.stream.button({ command: 'banksman.undoRun', title: l10n.t('Undo…'), arguments: [id] });
+  if (isElsewhere) turn.stream.button({ command: 'banksman.undoRun', title: t('Undo This Run…'), arguments: [id] });
   return { said: outcome.message, calls: [{ tool: tool.name, input: { run_id: id }, summary: outcome.message }] };
 }

@@ -1,34 +1,7 @@
 /** `@banksman` in the chat. What it does is loaded when somebody first asks it. */
-import {
-  type CancellationToken,
-  type ChatContext,
-  type ChatRequest,
-  type ChatResponseStream,
-  chat,
-  type Disposable,
-  ThemeIcon,
-} from 'vscode';
-import type { ToolDescription } from '#kernel/tool';
+import { chat, type Disposable, ThemeIcon } from 'vscode';
 import { participantId } from '../contributes/participant.ts';
-import type { ToolRunner } from '../tools/run-tool.ts';
-
-export interface ParticipantDeps {
-  readonly tools: readonly ToolDescription[];
-  readonly runner: ToolRunner;
-}
-
-/** One question, and where its answer goes. */
-export interface Turn {
-  readonly request: ChatRequest;
-  readonly context: ChatContext;
-  readonly stream: ChatResponseStream;
-  readonly token: CancellationToken;
-}
-
-export interface SignalledTurn extends Turn {
-  /** Aborts when the person cancels. */
-  readonly signal: AbortSignal;
-}
+import type { ParticipantDeps } from './turn.ts';
 
 export function registerParticipant(deps: ParticipantDeps): Disposable {
   const participant = chat.createChatParticipant(participantId, async (request, context, stream, token) => {

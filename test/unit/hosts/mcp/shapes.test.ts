@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { briefly } from '#app/short-list';
 import { callResult } from '#hosts/mcp/call-tool';
 import { outcomeSchema } from '#hosts/mcp/mcp-server-factory';
 import { describeTools } from '../../../../src/app/catalog.ts';
 import { guideText } from '../../../../src/hosts/mcp/mcp-server-factory.ts';
-import { briefly } from '#app/short-list';
 import { toolList } from '../../../../src/hosts/mcp/tool-list.ts';
 import type { OutcomeStatus } from '../../../../src/kernel/outcome.ts';
 
