@@ -92,6 +92,16 @@ export const bundles = [
     ],
   },
   {
+    name: 'replay-worker',
+    // The thread of a replay in the editor: the stages, the catalog that they decide about, and both stores to read the trail from.
+    entry: 'src/app/replay/replay-worker.ts',
+    target: 'node24',
+    external: [],
+    program: false,
+    budget: 900_000,
+    forbidden: [/^src\/(?:demo|hosts)\//, /node_modules\/(?:ssh2|undici|re2js)\//],
+  },
+  {
     name: 'store-worker',
     entry: 'src/app/store/store-worker.ts',
     target: 'node24',

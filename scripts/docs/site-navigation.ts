@@ -27,6 +27,7 @@ export const navigation: readonly NavigationGroup[] = [
       ['docs/mcp.md', 'Connect agents (MCP)'],
       ['docs/hooks.md', 'Agents’ own shells'],
       ['docs/cookbook.md', 'Policy cookbook'],
+      ['docs/policy.md', 'See and replay the policy'],
       ['docs/team.md', 'Team'],
       ['docs/upgrade.md', 'Upgrade and restore'],
     ],

@@ -8,7 +8,7 @@ const allowed: readonly RegExp[] = [
   /^extension\/package(?:\.nls(?:\.de)?)?\.json$/,
   /^extension\/(?:readme|README|changelog|CHANGELOG)\.md$/,
   /^extension\/LICENSE(?:\.txt)?$/,
-  /^extension\/dist\/(?:(?:extension|store-worker|twin|sinks|cli)\.cjs|THIRD-PARTY-NOTICES\.txt)$/,
+  /^extension\/dist\/(?:(?:extension|replay-worker|store-worker|twin|sinks|cli)\.cjs|THIRD-PARTY-NOTICES\.txt)$/,
   /^extension\/media\/.+\.(?:svg|png|md|css|js)$/,
   /^extension\/media\/l10n\/bundle\.l10n\.\w+\.json$/,
 ];
@@ -17,6 +17,7 @@ const required = [
   'extension/package.json',
   'extension/package.nls.json',
   'extension/dist/extension.cjs',
+  'extension/dist/replay-worker.cjs',
   'extension/dist/store-worker.cjs',
   'extension/dist/twin.cjs',
   'extension/dist/sinks.cjs',

@@ -44,6 +44,7 @@ import { createPageChanges } from './people/page-changes.ts';
 import { byHand, describeAction, runApproved } from './people/run-approved.ts';
 import { createPlans, type PlanHome, type Plans, type PlansDeps } from './plans/plans.ts';
 import { createPlanResumes } from './plans/resume-plan.ts';
+import { createPolicyView } from './replay/policy-view.ts';
 import { startSinks } from './sinks/start-sinks.ts';
 import { auditTrail } from './store/audit-export.ts';
 import { groupReads, type ReadGroups } from './store/group-reads.ts';
@@ -77,6 +78,8 @@ export interface AppOptions extends Pick<PlanHome, 'handOver'> {
   readonly stays?: boolean;
   /** Path of the bundled worker: the store then stays off this thread. */
   readonly storeWorker?: string;
+  /** The same of the one that replays run in; absent: on this thread. */
+  readonly replayWorker?: string;
   /** Where `workspace.root` counts from; absent: there is no workspace. */
   readonly workspaceBase?: string;
   /** The editor's own directory: it brings ripgrep along. */
@@ -144,11 +147,10 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
   const around = watchAround(options, parts, offerOf(options, clusters, isRoots));
   sayReady(options, clusters.configured.size, live.known().securityLevel);
   return {
-    ...{ config: hostConfig(options.config), tools: describeTools() },
     get securityLevel() {
       return live.known().securityLevel;
     },
-    ...{ sandboxState: () => sandbox.current(), storeLocation: store.location },
+    ...{ config: hostConfig(options.config), tools: describeTools(), sandboxState: () => sandbox.current(), storeLocation: store.location },
     call: (request) => runCall(request, deps),
     ...byHand(deps, options.config.defaultModelTier, held),
     announce: (tool, input) => announce(tool, input, { tools: catalog, settings: live.known() }),
@@ -156,8 +158,9 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
     passkeyDesk: (origin) => passkeyDesk(origin, { answers, changes, stateDir: options.stateDir }),
     ...(store.codes === undefined ? {} : { oneTimeCodes: createOneTimeCodes(store.codes) }),
     ...{ approvals, security: live.security, audit: around.audit, live: clusters.live, ...around.offer },
-    ...{ plans: plans.ofPeople, attempts: attempts.ofPeople, metrics: parts.sinks.metrics },
-    ...{ runs: history, records: workspaceRecords(parts, options) },
+    policy: createPolicyView({ ...options, deps, reads, sandbox }),
+    ...{ plans: plans.ofPeople, attempts: attempts.ofPeople, metrics: parts.sinks.metrics, runs: history },
+    records: workspaceRecords(parts, options),
     doctor: (signal) => doctor({ ...options, ...parts, history, trustedKeys, agreement, trail, standing: deps.standing }, signal),
     ...(options.origin === undefined ? {} : forOwner(clusters, agreement.forPeople(store.audit, trustedKeys))),
     alarms: () => alarms({ ...options, trustedKeys, agreement, trail, memory, attempts }),

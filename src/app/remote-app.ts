@@ -88,7 +88,7 @@ async function remoteApp(link: ServiceLink, options: Omit<RemoteOptions, 'socket
     ...{ sandboxState: () => local.sandboxState(), runs: () => local.runs() },
     ...remoteCalls(link, ask, { local, live }),
     ...{ approvals, security: remoteSecurity(link, ask), audit: remoteTrail(ask) },
-    ...{ live: remoteLists(link, ask), plans: remotePlans(link, ask), attempts },
+    ...{ live: remoteLists(link, ask), plans: remotePlans(link, ask), attempts, policy: remotePolicy(link, ask) },
     doctor: async (signal) => [
       ...[...(await attemptFindings(attempts)), ...(await serviceFindings(link, signal))],
       ...unusedFindings(options.config),
@@ -111,6 +111,16 @@ function unusedFindings(config: Config): readonly Finding[] {
 }
 
 type Ask = <T>(method: string, values?: readonly unknown[], more?: RequestOptions) => Promise<T>;
+
+/** SECURITY: the whole trail, and what protects whom, is for whoever may read the service's own files. */
+function remotePolicy({ welcome }: ServiceLink, ask: Ask): App['policy'] {
+  const elsewhere = (): Promise<never> => {
+    const next =
+      'root replays there: `banksman policy replay --settings FILE --config /etc/banksman/config.json --state /var/lib/banksman`';
+    return Promise.reject(new Fault('not_here', 'the service holds the settings and the trail', { audience: 'user', next }));
+  };
+  return { matrix: (agent) => ask('policy.matrix', [agentOfUser(welcome.user, agent)]), settings: elsewhere, replay: elsewhere };
+}
 
 /** JSON has no `undefined`. */
 async function asked<T>(answer: Promise<T | null | undefined>): Promise<T | undefined> {
@@ -146,8 +156,9 @@ function remoteCalls(
     },
     whyNotHere: (record) => (isLocal(record.action.tool) ? local.whyNotHere(record) : asked(ask<string | null>('whyNotHere', [record.id]))),
     announce: (tool, input) => announce(tool, input, { tools: catalog, settings: { ...live.known(), securityLevel: link.welcome.level } }),
-    explain: ({ tool, input, agent, restrict }) => {
-      const call = { tool, input: input ?? null, agent, ...(restrict === undefined ? {} : { restrict }) };
+    explain: ({ tool, input, agent, restrict, level }) => {
+      const as = { ...(restrict === undefined ? {} : { restrict }), ...(level === undefined ? {} : { level }) };
+      const call = { tool, input: input ?? null, agent, ...as };
       return isLocal(tool) ? local.explain(ofUser(call)) : ask('explain', [call]);
     },
   };

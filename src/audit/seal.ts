@@ -1,5 +1,5 @@
 /** Links a record into the chain. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { AuditDraft, AuditRecord, ChainPoint } from '#kernel/audit-event';
 import { canonicalJson } from '#kernel/json';
 
@@ -25,7 +25,5 @@ export function seal(draft: AuditDraft, previous: ChainPoint | undefined, time: 
 
 /** SHA-256, in hex, over the canonical JSON of everything in the record but `hash` itself; keys nobody knows count, too. */
 export function hashOf(record: Omit<AuditRecord, 'hash'>): string {
-  return createHash('sha256')
-    .update(canonicalJson({ ...record, hash: undefined }))
-    .digest('hex');
+  return hash('sha256', canonicalJson({ ...record, hash: undefined }), 'hex');
 }

@@ -11,7 +11,11 @@ export interface ChainExpectation {
   readonly start?: ChainPoint | undefined;
   /** Points known from elsewhere than the records (the store's head anchor, what an editor saw last), in any order. */
   readonly anchors?: readonly ChainPoint[];
+  readonly onFit?: OnFit;
 }
+
+/** Told of each record that fits, up to the first one of its chain that does not: what follows that is nobody's word. */
+export type OnFit = (record: AuditRecord) => Promise<void> | undefined;
 
 /**
  * Reads records as they come (a million need no more memory than one) and checks number, link, hash and anchors.
@@ -35,6 +39,7 @@ export async function verifyChain(
     const flaw = flawOf(record, last ?? beginning.before(record), anchors);
     if (flaw === undefined) count += 1;
     else flaws.add(flaw);
+    if (flaws.isEmpty()) await tell(record, expected.onFit);
     beginning.see(record);
     anchors.delete(record.sequence);
     last = flaw === undefined ? record : pointAfter(record, last);
@@ -45,11 +50,16 @@ export async function verifyChain(
   return flaw ? { ok: false, records: count, ...flaw } : conclude(count, last, [...anchors.keys()]);
 }
 
+export async function tell(record: AuditRecord, onFit: OnFit | undefined): Promise<void> {
+  await onFit?.(record);
+}
+
 /** The flaws of a trail that is read on behind each of them. */
 export function createFlaws() {
   const named: Flaw[] = [];
   let all = 0;
   return {
+    isEmpty: () => all === 0,
     add(flaw: Flaw): void {
       all += 1;
       if (named.length < mostNamed) named.push(flaw);

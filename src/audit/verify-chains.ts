@@ -1,33 +1,45 @@
 /** Finds the records that do not fit in a trail of several chains, one per writer, and reads on behind them. */
 import type { AuditRecord, ChainPoint, ChainVerdict, Flaw } from '#kernel/audit-event';
 import type { ChainAnchor, ChainReading } from '#kernel/ports/chained-audit-log';
-import { createFlaws, flawOf, pointAfter } from './verify-chain.ts';
+import { createFlaws, flawOf, type OnFit, pointAfter, tell } from './verify-chain.ts';
 
 /**
  * Reads all chains in one pass. A chain may begin after its first record only where what came before was old enough to be trimmed.
  *
  * LIMIT: a whole chain whose writer is gone, or the end of one, can be taken away unseen; only a point kept outside the store tells.
  */
-export async function verifyChains({ records, keptSince, anchors }: ChainReading): Promise<ChainVerdict> {
+export async function verifyChains({ records, keptSince, anchors }: ChainReading, onFit?: OnFit): Promise<ChainVerdict> {
   const last = new Map<string, ChainPoint>();
   const known = Map.groupBy(anchors, ({ chain }) => chain);
   const flaws = createFlaws();
+  const flawed = new Set<string>();
   let count = 0;
   let read = 0;
   for await (const record of records) {
-    const { chain } = record;
-    const flaw =
-      chain === undefined ? noRecord(record, read) : flawInChain({ ...record, chain }, { last: last.get(chain), keptSince, known });
+    const { chain = '' } = record;
+    const flaw = flawAt(record, read, { last: last.get(chain), keptSince, known });
     read += 1;
-    if (flaw === undefined) count += 1;
-    else flaws.add(flaw);
-    if (chain !== undefined) last.set(chain, flaw === undefined ? record : pointAfter(record, last.get(chain)));
+    if (flaw === undefined) {
+      count += 1;
+      if (!flawed.has(chain)) await tell(record, onFit);
+    } else {
+      flaws.add(flaw);
+      flawed.add(chain);
+    }
+    if (record.chain !== undefined) last.set(chain, flaw === undefined ? record : pointAfter(record, last.get(chain)));
   }
   for (const flaw of cutOff(last, { keptSince, anchors })) flaws.add(flaw);
-  const unfit = flaws.verdict(count);
-  if (unfit !== undefined) return unfit;
+  return flaws.verdict(count) ?? allFit(count, last.size);
+}
+
+function allFit(count: number, chains: number): ChainVerdict {
   if (count === 0) return { ok: false, records: 0, message: 'the trail is empty: nothing was recorded, or all of it was removed' };
-  return { ok: true, records: count, message: `${count} records in ${last.size} ${last.size === 1 ? 'chain' : 'chains'}, unbroken` };
+  return { ok: true, records: count, message: `${count} records in ${chains} ${chains === 1 ? 'chain' : 'chains'}, unbroken` };
+}
+
+function flawAt(record: AuditRecord, read: number, soFar: ChainSoFar): Flaw | undefined {
+  const { chain } = record;
+  return chain === undefined ? noRecord(record, read) : flawInChain({ ...record, chain }, soFar);
 }
 
 function noRecord({ sequence }: AuditRecord, read: number): Flaw {

@@ -2,26 +2,35 @@
 import type { AuditRecord, ChainPoint, ChainVerdict } from '#kernel/audit-event';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { ChainAnchor, ChainedAuditLog } from '#kernel/ports/chained-audit-log';
-import { verifyChain } from './verify-chain.ts';
+import { type OnFit, verifyChain } from './verify-chain.ts';
 import { verifyChains } from './verify-chains.ts';
 import { treeFlaw } from './verify-tree.ts';
 
 const pageSize = 1000;
+
+/** Whoever uses the records while they are verified. */
+export interface TrailReader {
+  readonly onFit: OnFit;
+  /** What was told does not count: it is read again from its beginning. */
+  restart(): void;
+}
 
 export type ReadTrail = Pick<AuditLog, 'read' | 'head' | 'tree'>;
 
 /**
  * Reads the whole trail page by page, and the tree of its hashes where there is one. The head anchor is taken first, so records that are appended meanwhile do no harm.
  * @param checkpoints points known from outside the store (what an editor saw last), where there are any; not used for chains of several writers
+ * @param reader told of what fits while it is read
  * @throws {Fault} where the store cannot be read at all
  */
-export async function verifyTrail(audit: ReadTrail, checkpoints: readonly ChainPoint[] = []): Promise<ChainVerdict> {
-  if (isChained(audit)) return verifyShared(audit);
+export async function verifyTrail(audit: ReadTrail, checkpoints: readonly ChainPoint[] = [], reader?: TrailReader): Promise<ChainVerdict> {
+  if (isChained(audit)) return verifyShared(audit, [], reader);
   for (let tries = 1; ; tries += 1) {
     const first = await firstOf(audit);
-    const verdict = await verifyOnce(audit, checkpoints);
+    const verdict = await verifyOnce(audit, checkpoints, reader);
     // Where the beginning was dropped while it was read, the gap is no flaw.
     if (verdict.ok || tries === maxTries || (await firstOf(audit)) === first) return verdict;
+    reader?.restart();
   }
 }
 
@@ -29,11 +38,16 @@ export async function verifyTrail(audit: ReadTrail, checkpoints: readonly ChainP
  * A record that its writer sends late takes its place among those that have been read, and old ones may be trimmed meanwhile: what looks like
  * a gap then is none at the next look. One look that finds all whole is enough.
  */
-export async function verifyShared(audit: Pick<ChainedAuditLog, 'readChains'>, seen: readonly ChainAnchor[] = []): Promise<ChainVerdict> {
+export async function verifyShared(
+  audit: Pick<ChainedAuditLog, 'readChains'>,
+  seen: readonly ChainAnchor[] = [],
+  reader?: TrailReader,
+): Promise<ChainVerdict> {
   for (let tries = 1; ; tries += 1) {
     const { anchors, ...reading } = await audit.readChains();
-    const verdict = await verifyChains({ ...reading, anchors: [...anchors, ...seen] });
+    const verdict = await verifyChains({ ...reading, anchors: [...anchors, ...seen] }, reader?.onFit);
     if (verdict.ok || tries === maxTries) return verdict;
+    reader?.restart();
   }
 }
 
@@ -44,9 +58,10 @@ async function firstOf(audit: Pick<AuditLog, 'read'>): Promise<number | undefine
   return (await audit.read(0, 1))[0]?.sequence;
 }
 
-async function verifyOnce(audit: ReadTrail, checkpoints: readonly ChainPoint[]): Promise<ChainVerdict> {
+async function verifyOnce(audit: ReadTrail, checkpoints: readonly ChainPoint[], reader?: TrailReader): Promise<ChainVerdict> {
   const head = await audit.head();
-  const verdict = await verifyChain(recordsOf(audit), { anchors: head ? [head, ...checkpoints] : checkpoints });
+  const told = reader === undefined ? {} : { onFit: reader.onFit };
+  const verdict = await verifyChain(recordsOf(audit), { anchors: head ? [head, ...checkpoints] : checkpoints, ...told });
   if (verdict.ok && !head) return { ...verdict, ok: false, message: 'the trail has records but no head anchor: the store was altered' };
   const flaw = verdict.ok && audit.tree !== undefined ? await treeFlaw(audit, audit.tree) : undefined;
   return flaw === undefined ? verdict : { ...verdict, ok: false, ...flaw };

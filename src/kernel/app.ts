@@ -12,6 +12,7 @@ import type { JsonObject } from './json.ts';
 import type { LiveLists } from './live.ts';
 import type { Outcome, OutcomeStatus } from './outcome.ts';
 import type { PlanControl, PlanProgress } from './plans/plan-progress.ts';
+import type { PolicyView } from './policy-view.ts';
 import type { Checkpoint } from './ports/audit-log.ts';
 import type { ChainAnchor } from './ports/chained-audit-log.ts';
 import type { SandboxStatus } from './ports/command-runner.ts';
@@ -333,7 +334,9 @@ export interface App {
   whyNotHere(record: RequestRecord): Promise<string | undefined>;
   /** The title and one-line summary for a host's "about to run" message, from literal arguments only; undefined for invalid input. */
   announce(tool: string, input: unknown): { readonly title: string; readonly asks: boolean } | undefined;
-  explain(call: Pick<CallRequest, 'tool' | 'input' | 'agent' | 'restrict'>): Promise<Explanation>;
+  /** @param call `level`: as if this one counted */
+  explain(call: Pick<CallRequest, 'tool' | 'input' | 'agent' | 'restrict'> & { readonly level?: SecurityLevel }): Promise<Explanation>;
+  readonly policy: PolicyView;
   readonly approvals: Approvals;
   /** Absent where people answer elsewhere. */
   readonly oneTimeCodes?: OneTimeCodes;

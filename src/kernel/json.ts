@@ -15,17 +15,26 @@ export function isJsonObject(value: unknown): value is JsonObject {
  */
 export function canonicalJson(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item as JsonValue)).join(',')}]`;
-  if (isJsonObject(value)) {
-    const members = Object.keys(value)
-      .filter((key) => value[key] !== undefined)
-      .toSorted()
-      .map((key) => `${canonicalString(key)}:${canonicalJson(value[key] as JsonValue)}`);
-    return `{${members.join(',')}}`;
-  }
+  if (isJsonObject(value)) return canonicalObject(value);
   if (typeof value === 'string') return canonicalString(value);
   if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`not a JSON number: \`${value}\``);
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return JSON.stringify(value);
   throw new TypeError(`not a JSON value: \`${typeof value}\``);
+}
+
+function canonicalObject(value: JsonObject): string {
+  let members = '';
+  for (const key of sortedKeys(value)) {
+    const member = value[key];
+    if (member !== undefined) members += `${members === '' ? '' : ','}${canonicalString(key)}:${canonicalJson(member)}`;
+  }
+  return `{${members}}`;
+}
+
+/** What was read from a canonical form has its keys in order already: whole trails are looked through. */
+function sortedKeys(value: JsonObject): readonly string[] {
+  const keys = Object.keys(value);
+  return keys.every((key, index) => index === 0 || (keys[index - 1] ?? '') < key) ? keys : keys.toSorted();
 }
 
 /** Whether `canonicalJson` gives it a form, for a third of what making it costs. @throws {RangeError} as it does, on nesting without end */

@@ -13,8 +13,7 @@ import type { FaultData } from './errors.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { mostSteps } from './plans/plan.ts';
 import { planControls } from './plans/plan-progress.ts';
-import type { SecurityLevel } from './tiers.ts';
-import { type actionTiers, modelTiers } from './tiers.ts';
+import { type actionTiers, modelTiers, type SecurityLevel, securityLevels } from './tiers.ts';
 
 /** Counts up when a message changes its meaning: both sides must have the same. */
 export const wireProtocol = 1;
@@ -92,7 +91,8 @@ const query = z.strictObject({
 export const wireMethods = {
   call: z.tuple([z.strictObject({ ...call, waitMs: z.number().int().min(0).max(3_600_000) })]),
   runApproved: z.tuple([id, z.strictObject({ restrict: z.literal('green_only').exactOptional() })]),
-  explain: z.tuple([z.strictObject(call)]),
+  explain: z.tuple([z.strictObject({ ...call, level: z.enum(securityLevels).exactOptional() })]),
+  'policy.matrix': z.tuple([agent]),
   whyNotHere: z.tuple([id]),
   doctor: z.tuple([]),
   'approvals.list': z.tuple([query]),
@@ -152,6 +152,8 @@ export const answeredElsewhere: ReadonlySet<string> = new Set([
   'security.removeRule',
   'security.resume',
   'plans.resume',
+  'policy.settings',
+  'policy.replay',
 ]);
 
 /** `records.settings`: what decides about a workspace tool, of the service's part. */

@@ -9,16 +9,16 @@ import { allow, ask, type Decision, deny, strictest } from '#kernel/decision';
 import type { JsonObject } from '#kernel/json';
 import { notSent } from '#kernel/known-effect';
 import type { CommandResource, HeldResource, PathResource, Target } from '#kernel/resource';
-import type { ActionTier } from '#kernel/tiers';
+import type { ActionTier, SecurityLevel } from '#kernel/tiers';
 import type { Tool } from '#kernel/tool';
 import { decideFetch, ruleSubject, settleByRules } from '#policy/auto-approve';
 import { decideTier, effectiveTier, networkAtLevel } from '#policy/classify';
 import { decideServiceUnit } from '#policy/service-units';
 import { effectiveAction } from './action.ts';
 import { clusterOf } from './context.ts';
-import type { CallDeps, IncomingCall, PolicySettings, WorkspaceJudge } from './deps.ts';
+import type { CallDeps, DecidingDeps, IncomingCall, PolicySettings, WorkspaceJudge } from './deps.ts';
 import { withEffectWords } from './execute.ts';
-import { pauseDecision, scopeDecision, timesDecision } from './limits.ts';
+import { pauseDecision, scopeDecision, timesDecision, toolScopeDecision } from './limits.ts';
 import { notProtected, protect } from './protect.ts';
 import { withoutConcealed } from './record.ts';
 import { type Classified, goOn, type Refusal, type Resolved, refuse, refuseBy, type Step, type Validated } from './stage.ts';
@@ -43,7 +43,7 @@ export type DecidedCall = Pick<IncomingCall, 'tool' | 'input' | 'agent' | 'restr
 /** @throws {Fault} when the cluster, a rule or a path cannot be read */
 export async function* decideCall(
   call: DecidedCall,
-  deps: CallDeps,
+  deps: DecidingDeps,
   signal: AbortSignal,
 ): AsyncGenerator<StageAnswer, Classified | undefined> {
   const found = findTool(call.tool, deps.tools, call.byHand !== undefined || call.internal === true, call.agent.host);
@@ -72,7 +72,7 @@ export async function* decideCall(
 export async function* decideTargets(
   validated: Validated,
   agent: Agent,
-  deps: CallDeps,
+  deps: DecidingDeps,
   signal: AbortSignal,
 ): AsyncGenerator<StageAnswer, Classified | undefined> {
   yield answerOf('pause', pauseDecision(validated.tool, agent, deps.settings), validated);
@@ -171,7 +171,7 @@ function identified(tool: Tool, agent: Agent): Omit<StageAnswer, 'stage'> {
 }
 
 /** The model's tier, and what the host says of the workspace. */
-function authorizeAnswer(state: Validated, call: DecidedCall, deps: CallDeps): StageAnswer {
+function authorizeAnswer(state: Validated, call: DecidedCall, deps: Pick<DecidingDeps, 'settings'>): StageAnswer {
   const { tool } = state;
   const decision = authorize(tool, call.agent);
   if (decision.effect === 'deny')
@@ -183,7 +183,7 @@ function authorizeAnswer(state: Validated, call: DecidedCall, deps: CallDeps): S
 }
 
 /** Protection; black is refused whether or not its target can be found. */
-async function protectStage(state: Validated, deps: CallDeps, signal: AbortSignal): Promise<Step<Resolved>> {
+async function protectStage(state: Validated, deps: DecidingDeps, signal: AbortSignal): Promise<Step<Resolved>> {
   const tier = effectiveTier(state.tool.name, state.tool.tier, deps.settings.tiers);
   if (tier !== 'black') return protect(state, deps, signal);
   const resolved = await protect(state, deps, signal).catch(() => undefined);
@@ -240,7 +240,7 @@ interface ClassifyDeps {
 /** Replaces every command on a node by its canonical text and every path by what it is: what runs is what was checked. */
 export async function classify(state: Resolved, agent: Agent, deps: ClassifyDeps): Promise<Classified> {
   const { tool, tier } = state;
-  const byTier = decideTier(tool.name, tier, tool.onGrant === true && tier === 'yellow' ? 'balanced' : deps.settings.securityLevel);
+  const byTier = tierDecision(tool, tier, deps.settings.securityLevel);
   const judged = await Promise.all(state.targets.map((target) => judgeTarget(target, agent, deps)));
   const targets = judged.map((entry) => entry.target);
   const decisions = [byTier, ...judged.flatMap((entry) => entry.decisions)];
@@ -248,6 +248,28 @@ export async function classify(state: Resolved, agent: Agent, deps: ClassifyDeps
   const rules = state.tier === 'yellow' ? await deps.settings.rules() : [];
   const subject = ruleSubject(state.tool.name, state.tier, targets);
   return { ...state, targets, decision: strictest(settleByRules(decisions, subject, rules)) };
+}
+
+function tierDecision({ name, onGrant }: Tool, tier: ActionTier, level: SecurityLevel): Decision {
+  return decideTier(name, tier, onGrant === true && tier === 'yellow' ? 'balanced' : level);
+}
+
+/** What the stages say of a tool whatever it is given: those that need its arguments or a target come on top. The strictest, the first among equals. */
+export function decideTool(
+  tool: Tool,
+  agent: Agent,
+  settings: Pick<PolicySettings, 'paused' | 'scopes' | 'securityLevel' | 'tiers'>,
+): { readonly stage: StageAnswer['stage']; readonly decision: Decision } {
+  const tier = effectiveTier(tool.name, tool.tier, settings.tiers);
+  const answers = [
+    ['classify', tierDecision(tool, tier, settings.securityLevel)],
+    ['authorize', authorize(tool, agent)],
+    ['pause', pauseDecision(tool, agent, settings)],
+    ['scope', toolScopeDecision(tool, agent, settings)],
+  ] as const;
+  const worst = strictest(answers.map(([, decision]) => decision));
+  const [stage, decision] = answers.find(([, one]) => one === worst) ?? answers[0];
+  return { stage, decision };
 }
 
 interface Judged {

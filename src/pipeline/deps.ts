@@ -185,6 +185,11 @@ export interface CallDeps extends Omit<PipelineDeps, 'settings'> {
   currentSettings(): Promise<PolicySettings>;
 }
 
+/** What deciding needs of them: a call that was recorded is decided with these alone. */
+export type DecidingDeps = Pick<CallDeps, 'tools' | 'clusters' | 'settings' | 'judge' | 'clock'> & {
+  readonly audit: Pick<AuditLog, 'changesSince'>;
+};
+
 /** One call as it goes through the pipeline. SECURITY: what is added here no host says of its own call. */
 export interface IncomingCall extends CallRequest {
   /** A person runs an approved request's call, by hand, in the agent's place: on the grant of that request or not at all. */

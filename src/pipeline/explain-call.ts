@@ -3,16 +3,24 @@ import type { Explanation, StageReport } from '#kernel/app';
 import { type Decision, deny, strictest } from '#kernel/decision';
 import { toFault } from '#kernel/errors';
 import type { OutcomeStatus } from '#kernel/outcome';
+import type { SecurityLevel } from '#kernel/tiers';
 import { redactObject, redactText } from '#redaction/redact';
 import { type DecidedCall, decideCall, findObstacle, refused, type StageAnswer, stageNames } from './decide-call.ts';
 import { type CallDeps, type PipelineDeps, withSettings } from './deps.ts';
 import { redactionOf } from './record.ts';
 import { type Classified, refuseByFault } from './stage.ts';
 
-export async function explainCall(call: DecidedCall, deps: PipelineDeps, signal: AbortSignal): Promise<Explanation> {
+/** @param level as if this one counted */
+export async function explainCall(
+  { level, ...call }: DecidedCall & { readonly level?: SecurityLevel },
+  deps: PipelineDeps,
+  signal: AbortSignal,
+): Promise<Explanation> {
   const stages: StageReport[] = [];
   const agent = deps.standing?.effective(call.agent) ?? call.agent;
-  await explainStages({ ...call, agent }, await withSettings(deps), { stages, signal });
+  const settled = await withSettings(deps);
+  const settings = level === undefined ? settled.settings : { ...settled.settings, securityLevel: level };
+  await explainStages({ ...call, agent }, { ...settled, settings }, { stages, signal });
   const plain = stages.map((entry) => withoutSecrets(entry, deps));
   const decision = inAll(plain);
   return { tool: call.tool, decision, status: statusOf(decision, plain), stages: plain };

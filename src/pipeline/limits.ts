@@ -10,7 +10,7 @@ import type { Inventory } from '#policy/resolve-target';
 import { budgetSpan, decideScopes, scopeInWords, scopesOf } from '#policy/scopes/scopes';
 import type { Selectable } from '#policy/scopes/selector';
 import { decideWindows, windowsAhead, windowsInWords } from '#policy/scopes/windows';
-import type { CallDeps, PipelineDeps, PolicySettings } from './deps.ts';
+import type { CallDeps, DecidingDeps, PolicySettings } from './deps.ts';
 import { guestThing } from './inventory.ts';
 import type { Resolved } from './stage.ts';
 
@@ -32,6 +32,10 @@ const notBound = allow('not_bound', 'it changes no cluster');
 
 /** Scopes and windows are about clusters; the workspace has its sandbox, its view and its journal. What begins a plan is held by the plan itself. */
 function binds({ tool, tier }: Resolved): boolean {
+  return bindsTool(tool, tier);
+}
+
+function bindsTool(tool: Tool, tier: Resolved['tier']): boolean {
   return tool.group === 'cluster' && tier !== 'green' && tool.onGrant !== true;
 }
 
@@ -41,7 +45,7 @@ export function changes(state: Resolved): boolean {
 }
 
 /** @throws {Fault} `store_…`: a budget that cannot be counted may be used up */
-export async function scopeDecision(state: Resolved, agent: Agent, deps: CallDeps): Promise<Decision> {
+export async function scopeDecision(state: Resolved, agent: Agent, deps: DecidingDeps): Promise<Decision> {
   if (!binds(state)) return notBound;
   const tags = decidingTags(state, deps);
   if (tags !== undefined) return tags;
@@ -54,9 +58,15 @@ export async function scopeDecision(state: Resolved, agent: Agent, deps: CallDep
   });
 }
 
+/** The same of a tool whose targets nobody knows yet: only how badly it changes things is said. */
+export function toolScopeDecision(tool: Tool, agent: Agent, { scopes, tiers }: Pick<PolicySettings, 'scopes' | 'tiers'>): Decision {
+  if (!bindsTool(tool, effectiveTier(tool.name, tool.tier, tiers))) return notBound;
+  return decideScopes(agent, scopesOf(agent, scopes), { impact: tool.impact, changed: [], places: [], spent: new Map() });
+}
+
 async function spentBy(
   own: CallDeps['settings']['scopes'],
-  deps: Pick<PipelineDeps, 'audit' | 'clock'>,
+  deps: Pick<DecidingDeps, 'audit' | 'clock'>,
   upTo?: ChainPoint,
 ): Promise<ReadonlyMap<string, number>> {
   const counts = own.some(({ changesPerDay }) => changesPerDay !== undefined);
@@ -99,7 +109,7 @@ function timedThings(state: Resolved): readonly Selectable[] {
 }
 
 /** For whoever asks how calls are handled. */
-export async function limitsInWords(agent: Agent, deps: CallDeps): Promise<readonly string[]> {
+export async function limitsInWords(agent: Agent, deps: Pick<DecidingDeps, 'settings' | 'audit' | 'clock'>): Promise<readonly string[]> {
   const own = scopesOf(agent, deps.settings.scopes);
   const spent = await spentBy(own, deps);
   const { paused } = deps.settings;

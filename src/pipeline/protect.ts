@@ -19,12 +19,12 @@ import type { TagsOfGuests } from '#policy/deciding-tags';
 import { type DerivedProtection, protectionApplies, protectLiteral, protectTarget } from '#policy/protected-resources';
 import { guestAddresses, type Inventory, resolveTarget } from '#policy/resolve-target';
 import { configOf, protectedNeeds } from './dependencies.ts';
-import type { CallDeps, ConfiguredCluster, PolicySettings } from './deps.ts';
+import type { ConfiguredCluster, DecidingDeps, PolicySettings } from './deps.ts';
 import { derivedBy, storagesIn, takeInventory } from './inventory.ts';
 import { goOn, type Resolved, refuse, refuseBy, type Step, type Validated } from './stage.ts';
 
 /** What protection says of a call, and what its resources are. Rejects with a `Fault` when the cluster cannot be asked. */
-export async function protect(state: Validated, deps: CallDeps, signal: AbortSignal): Promise<Step<Resolved>> {
+export async function protect(state: Validated, deps: DecidingDeps, signal: AbortSignal): Promise<Step<Resolved>> {
   const tier = effectiveTier(state.tool.name, state.tool.tier, deps.settings.tiers);
   const list = deps.settings.protectedList;
   const binds = protectionApplies(tier, list);
@@ -49,7 +49,7 @@ export async function protect(state: Validated, deps: CallDeps, signal: AbortSig
 interface ResolveContext {
   readonly cluster: ChosenCluster;
   readonly binds: boolean;
-  readonly deps: CallDeps;
+  readonly deps: DecidingDeps;
   readonly signal: AbortSignal;
 }
 
@@ -218,7 +218,7 @@ interface ChosenCluster {
 }
 
 /** The named cluster, or the only one. Tools that take none need none. */
-function chooseCluster(state: Validated, clusters: CallDeps['clusters']): Step<ChosenCluster> {
+function chooseCluster(state: Validated, clusters: DecidingDeps['clusters']): Step<ChosenCluster> {
   if (state.tool.group !== 'cluster' || !Object.hasOwn(state.tool.input.shape, 'cluster')) return goOn({});
   const named = state.input['cluster'];
   const names = [...clusters.keys()];
@@ -241,7 +241,7 @@ function chooseCluster(state: Validated, clusters: CallDeps['clusters']): Step<C
   return refuse({ status: 'error', code: 'unknown_cluster', message });
 }
 
-function aliasesFor(chosen: Step<ChosenCluster>, deps: CallDeps) {
+function aliasesFor(chosen: Step<ChosenCluster>, deps: DecidingDeps) {
   if (chosen.ok && chosen.state.configured !== undefined) return chosen.state.configured.aliases;
   // Which cluster is meant is not known: the names of all of them count.
   return new Map([...deps.clusters.values()].flatMap((cluster) => [...cluster.aliases]));

@@ -47,6 +47,8 @@ export const knownOptions = {
   output: { type: 'string', help: 'a new file instead of standard output' },
   expect: { type: 'string', help: 'the record that must still be there' },
   since: { type: 'string', help: 'the checkpoint or export that the trail must go on from' },
+  settings: { type: 'string', help: 'the edited settings: a JSON file as the configuration is, or a JSON object itself' },
+  level: { type: 'string', help: 'as if this security level counted' },
   older: { type: 'string', help: 'only what is older, as 7d' },
   sign: { type: 'boolean', help: 'signs it with the key of an approver' },
   all: { type: 'boolean', help: 'all of them' },

@@ -47,7 +47,15 @@ ends by itself.`,
     name: 'policy',
     summary: 'Says what would happen to a call, or checks many at once, and does nothing.',
     load: async () => (await import('./commands/policy.ts')).runPolicy,
-    usage: ['policy check [--root DIR]        (JSON Lines in, JSON Lines out)', 'policy explain TOOL --input JSON [--model NAME] [--json]'],
+    usage: [
+      'policy check [--root DIR]        (JSON Lines in, JSON Lines out)',
+      'policy explain TOOL --input JSON [--model NAME] [--level LEVEL] [--json]',
+      'policy replay --settings FILE [--since TIME] [--json]',
+    ],
+    notes: `\`replay\` decides the recorded calls again, by the settings that count and by those in FILE (the deciding keys of a configuration; a key that is
+not there has its default; beside them \`autoApprove\`, a list of patterns and actions), and says what would change before anything is saved: what becomes
+looser first, with its reasons, and what cannot be replayed. \`--since\` is a day, a time or an age (2026-11-01, 7d, 12h). Rules that would have saved
+questions are suggested, each with what else it lets through. Exit status: 0 nothing becomes looser, 3 something does, 1 error (a tampered trail, too).`,
   },
   {
     name: 'approvals',

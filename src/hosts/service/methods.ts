@@ -51,7 +51,10 @@ function ownRequests({ approvals }: LocalApp): Own {
   };
 }
 
-function callMethods(app: LocalApp, own: Own): Pick<Methods, 'call' | 'runApproved' | 'explain' | 'whyNotHere' | 'doctor'> {
+function callMethods(
+  app: LocalApp,
+  own: Own,
+): Pick<Methods, 'call' | 'runApproved' | 'explain' | 'policy.matrix' | 'whyNotHere' | 'doctor'> {
   return {
     call: async ([{ input, agent, ...call }], { user, signal, progress, ask }) =>
       isLocalTool(app, call.tool)
@@ -70,6 +73,7 @@ function callMethods(app: LocalApp, own: Own): Pick<Methods, 'call' | 'runApprov
       return app.runApproved(id, { by: `user:${user}`, signal, onProgress: progress, ...(restrict === undefined ? {} : { restrict }) });
     },
     explain: ([{ input, agent, ...call }], { user }) => app.explain({ ...call, input, agent: agentOfUser(user, agent) }),
+    'policy.matrix': ([agent], { user }) => app.policy.matrix(agentOfUser(user, agent)),
     whyNotHere: async ([id], caller) => app.whyNotHere(await own(id, caller)),
     doctor: async (_none, { signal }) => (await app.doctor(signal)).filter(({ topic }) => topic !== unknownTopic),
   };

@@ -49,6 +49,8 @@ import { notify } from './notify.ts';
 import { registerParticipant } from './participant/register-participant.ts';
 import { type PlanCommandDeps, registerPlanCommands, tellPlanEnd } from './plans/plan-commands.ts';
 import { PlanFeed } from './plans/plan-feed.ts';
+import { registerPolicyPage } from './policy/policy-panel.ts';
+import type { SaveDeps } from './policy/save-settings.ts';
 import { registerUndoRun } from './runs/undo-run.ts';
 import { LevelFeed } from './security/level-feed.ts';
 import { registerSecurityCommands } from './security/security-commands.ts';
@@ -138,7 +140,7 @@ function surfaces(core: Core): Disposable[] {
     ...registerLanguageModelTools(tools, runner),
     registerParticipant({ tools, runner }),
     ...registerClusterActions(tools, acting),
-    ...looks(core, { ...acting, tools }),
+    ...looks(core, { ...acting, tools }, settings),
     ...registerApprovalCommands({ session, person, review, confirm, showDetails: details.show, showDiff: diff.show }),
     ...registerSecurityCommands(settings),
     registerTestCommand(session, () => settingsOf(core.places).commandRules),
@@ -161,9 +163,17 @@ function surfaces(core: Core): Disposable[] {
   ];
 }
 
-/** The clusters, and what agents did to them. */
-function looks({ session, context: { extensionUri } }: Core, acting: Omit<ClusterSurfaceDeps, 'session' | 'extensionUri'>): Disposable[] {
-  return [registerActivity(session, extensionUri), registerClusterView({ ...acting, session, extensionUri })];
+/** The clusters, what agents did to them, and what they may do. */
+function looks(
+  { session, context: { extensionUri } }: Core,
+  acting: Omit<ClusterSurfaceDeps, 'session' | 'extensionUri'>,
+  settings: SaveDeps,
+): Disposable[] {
+  return [
+    registerActivity(session, extensionUri),
+    registerClusterView({ ...acting, session, extensionUri }),
+    registerPolicyPage({ ...settings, extensionUri, tools: acting.tools.map(({ name }) => name) }),
+  ];
 }
 
 function notices({ context, session, log }: Core): Disposable[] {
@@ -318,6 +328,7 @@ async function startApp(context: ExtensionContext, places: Places & { readonly h
     editorRoot: env.appRoot,
     version: String(context.extension.packageJSON.version),
     storeWorker: path.join(context.extensionPath, 'dist', 'store-worker.cjs'),
+    replayWorker: path.join(context.extensionPath, 'dist', 'replay-worker.cjs'),
   };
   if (socket !== undefined) return connectApp({ ...parts, socket });
   return createApp({ ...parts, origin: 'editor', clusterToken: async (name) => (await context.secrets.get(tokenSecret(name)))?.trim() });

@@ -120,6 +120,12 @@ export function openUntil({ times, zone }: TimeWindow, now: number): number | un
   return ends.length === 0 ? undefined : Math.max(...ends.map(([, to]) => to));
 }
 
+/** Whether it is open, and until when that stays so; undefined: for good. */
+export function windowState(window: TimeWindow, now: number): { readonly isOpen: boolean; readonly until: number | undefined } {
+  const end = openUntil(window, now);
+  return end === undefined ? { isOpen: false, until: nextOpening(window, now) } : { isOpen: true, until: end };
+}
+
 /** How far ahead an opening is looked for, in days: rules of a year and of leap years. */
 const horizon = 5 * 366;
 

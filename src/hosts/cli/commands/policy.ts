@@ -6,22 +6,33 @@ import { linesOf } from '#app/store/audit-export';
 import { createPolicyCheck, type PolicyCheck } from '#app/workspace/policy-check';
 import type { Explanation } from '#kernel/app';
 import { Fault, toFault } from '#kernel/errors';
+import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
 import { configOf, withApp } from '../session.ts';
 import { agentOf, exitStatus, inputOf } from './call.ts';
+import { runReplay } from './replay.ts';
 
 export async function runPolicy([verb, ...words]: readonly string[], options: CommandOptions): Promise<number> {
   if (verb === 'check') return check(words, options);
-  if (verb !== 'explain') throw badUsage(`\`policy\` takes \`check\` or \`explain\`, not \`${verb ?? 'nothing'}\``);
+  if (verb === 'replay') return runReplay(words, options);
+  if (verb !== 'explain') throw badUsage(`\`policy\` takes \`check\`, \`explain\` or \`replay\`, not \`${verb ?? 'nothing'}\``);
   const [tool = ''] = operands(words, ['TOOL']);
   const input = await inputOf(options);
+  const level = levelIn(options);
   return withApp(options, async (app) => {
-    const explanation = await app.explain({ tool, input, agent: agentOf(options, app.config.defaultModelTier) });
+    const explanation = await app.explain({ tool, input, agent: agentOf(options, app.config.defaultModelTier), ...level });
     if (options.json) printJson(explanation);
     else printText(forPeople(explanation));
     return exitStatus[explanation.status];
   });
+}
+
+function levelIn({ level }: CommandOptions): { readonly level?: SecurityLevel } {
+  if (level === undefined) return {};
+  const known = securityLevels.find((one) => one === level);
+  if (known !== undefined) return { level: known };
+  throw badUsage(`\`--level\` must be ${securityLevels.join(', ')}, not \`${level}\``);
 }
 
 /** Without `--root` the current directory is the workspace. */

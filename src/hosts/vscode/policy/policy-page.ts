@@ -1,0 +1,165 @@
+/** The page *Policy*: who may do what and why, what a call would end with, and what other settings would have done. Pure; all from outside is escaped. */
+import type { Explanation } from '#kernel/app';
+import type { Decision } from '#kernel/decision';
+import type { PolicyCell, PolicyMatrix } from '#kernel/policy-view';
+import { type Html, html, lines, nothing } from '#kernel/text/html';
+import { modelTiers, securityLevels, toolGroups } from '#kernel/tiers';
+import { type ReplayState, replayMarkup } from './replay-page.ts';
+
+/** What was typed and chosen. Texts are drawn as they were when the page was: a field that somebody types in is not put there anew. */
+export interface PolicyForm {
+  readonly agent: string;
+  readonly tier: string;
+  readonly group: string;
+  readonly tool: string;
+  readonly input: string;
+  readonly level: string;
+  readonly since: string;
+}
+
+export interface PolicyFacts {
+  readonly form: PolicyForm;
+  readonly tools: readonly string[];
+  readonly matrix: PolicyMatrix | { readonly failed: string } | undefined;
+  readonly answer: Explanation | { readonly failed: string } | undefined;
+  /** The settings as text; a reason where they are not shown here. */
+  readonly settings: string | { readonly failed: string } | undefined;
+  readonly replay: ReplayState | undefined;
+}
+
+export const policyParts = ['who', 'matrix', 'call', 'answer', 'settings', 'replay'] as const;
+
+export function policyMarkup({
+  form,
+  tools,
+  matrix,
+  answer,
+  settings,
+  replay,
+}: PolicyFacts): Readonly<Record<(typeof policyParts)[number], string>> {
+  return {
+    who: whoControls(form).markup,
+    matrix: matrixPart(matrix, form.group).markup,
+    call: callForm(form, tools).markup,
+    answer: answerPart(answer).markup,
+    settings: settingsPart(settings, form).markup,
+    replay: replayMarkup(replay).markup,
+  };
+}
+
+function whoControls({ agent, tier, group }: PolicyForm): Html {
+  return html`<h2>Who may do what</h2><p class="filters">
+${select(
+  'tier',
+  'Model tier',
+  modelTiers.map((one) => [one, one] as const),
+  tier,
+)}
+<label>Agent <input type="text" data-say="agent" value="${agent}" spellcheck="false"></label>
+${select('group', 'Tools', [['', 'all'] as const, ...toolGroups.map((one) => [one, one] as const)], group)}</p>
+<p class="dim">An agent’s id decides which scopes hold it: <code>mcp:ci</code>, <code>chat:0f3a</code>, <code>cli:alice</code>, <code>hook:codex:alice</code>.</p>`;
+}
+
+function select(name: string, title: string, options: readonly (readonly [string, string])[], chosen: string): Html {
+  const items = options.map(
+    ([value, text]) => html`<option value="${value}"${value === chosen ? html` selected` : nothing}>${text}</option>`,
+  );
+  return html`<label>${title} <select data-say="${name}">${items}</select></label>`;
+}
+
+const words = { allow: 'runs', ask: 'asks', deny: 'refused' } as const;
+
+function matrixPart(matrix: PolicyFacts['matrix'], group: string): Html {
+  if (matrix === undefined) return html`<p class="dim">Reading the policy…</p>`;
+  if ('failed' in matrix) return html`<p class="banner bad">${matrix.failed}</p>`;
+  const heads = securityLevels.map((level) => html`<th scope="col">${level}${level === matrix.level ? ' (now)' : ''}</th>`);
+  const rows = matrix.rows
+    .filter((row) => group === '' || row.group === group)
+    .map(
+      ({ tool, title, tier, impact, cells }) =>
+        html`<tr><th scope="row"><code>${tool}</code><br><span class="dim">${title}</span></th><td data-title="Tier">${tier}, ${impact}</td>${cells.map(cellOf)}</tr>`,
+    );
+  const limits = matrix.limits.map((line) => html`<li>${line}</li>`);
+  const held =
+    limits.length === 0
+      ? html`<p class="dim">No scope, window or pause holds this agent besides.</p>`
+      : html`<p>Besides, by what a call touches:</p><ul>${limits}</ul>`;
+  return html`${held}<table class="rows matrix"><thead><tr><th scope="col">Tool</th><th scope="col">Tier, impact</th>${heads}</tr></thead><tbody>${rows}</tbody></table>
+<p class="dim">Whatever the level, a call is held back by what it touches, too: protected things, commands, paths. Test a call to see that.</p>`;
+}
+
+function cellOf({ level, decision, stage }: PolicyCell): Html {
+  return html`<td data-title="${level}"><details><summary class="${decision.effect}">${words[decision.effect]}</summary><p>${decision.reason} <span class="dim">(${stage}${rulesOf(decision)})</span></p></details></td>`;
+}
+
+function rulesOf({ rules }: Pick<Decision, 'rules'>): string {
+  return rules.length === 0 ? '' : `; ${rules.join(', ')}`;
+}
+
+function callForm({ tool, input, level }: PolicyForm, tools: readonly string[]): Html {
+  return html`<h2>Test a call</h2><p class="filters">
+${select(
+  'tool',
+  'Tool',
+  tools.map((name) => [name, name] as const),
+  tool,
+)}
+${select('level', 'Level', [['', 'the one that counts'] as const, ...securityLevels.map((one) => [one, one] as const)], level)}</p>
+<p><label for="input">Arguments (JSON)</label><textarea id="input" data-say="input" rows="4" spellcheck="false">${lines(input, 20_000)}</textarea></p>
+<p class="actions"><button type="button" class="button" data-say="test">Test</button></p>
+<p class="dim">By the agent and model tier above. Nothing is run, asked or written down.</p>`;
+}
+
+const ends: Readonly<Record<Explanation['status'], string>> = {
+  ok: 'It would run.',
+  pending: 'A person would be asked.',
+  denied: 'It would be refused.',
+  error: 'It is wrong in itself.',
+};
+
+function answerPart(answer: PolicyFacts['answer']): Html {
+  if (answer === undefined) return nothing;
+  if ('failed' in answer) return html`<p class="banner bad" role="status">${answer.failed}</p>`;
+  const { status, decision, stages } = answer;
+  const rows = stages.map(
+    ({ stage, decision: one, error }) =>
+      html`<tr><th scope="row">${stage}</th><td class="${one.effect}" data-title="Answer">${error === true ? 'error' : words[one.effect]}</td><td data-title="Why">${one.reason} <span class="dim">(${one.code}${rulesOf(one)})</span></td></tr>`,
+  );
+  return html`<p class="banner ${status === 'ok' ? '' : status === 'pending' ? 'waits' : 'bad'}" role="status"><strong>${ends[status]}</strong> ${decision.reason}</p>
+<table class="rows"><thead><tr><th scope="col">Stage</th><th scope="col">Answer</th><th scope="col">Why</th></tr></thead><tbody>${rows}</tbody></table>`;
+}
+
+const spans = [
+  ['', 'all recorded calls'],
+  ['1', 'the last day'],
+  ['7', 'the last 7 days'],
+  ['30', 'the last 30 days'],
+] as const;
+
+function settingsPart(settings: PolicyFacts['settings'], { since }: PolicyForm): Html {
+  if (settings === undefined) return html`<h2>Change settings</h2><p class="dim">Reading the settings…</p>`;
+  if (typeof settings !== 'string') return html`<h2>Change settings</h2><p class="banner">${settings.failed}</p>`;
+  return html`<h2>Change settings</h2>
+<p>Edit what decides, and see what that would have done with the recorded calls before anything is saved. A key that is taken out has its default.</p>
+<p><label for="edited">Settings (JSON)</label><textarea id="edited" data-say="edited" rows="16" spellcheck="false">${lines(settings, 400_000)}</textarea></p>
+<p class="filters">${select('since', 'Against', spans, since)}</p>
+<p class="actions"><button type="button" class="button" data-say="replay">Replay</button>
+<button type="button" class="button quiet" data-say="save">Save…</button>
+<button type="button" class="button quiet" data-say="load">Load Again</button></p>`;
+}
+
+export const policyStyle = `
+.filters { display: flex; flex-wrap: wrap; gap: .6em 1.2em; align-items: center; }
+select, input, textarea { font: inherit; color: var(--vscode-input-foreground); background: var(--vscode-input-background); border: 1px solid var(--vscode-input-border, var(--vscode-contrastBorder, var(--vscode-descriptionForeground))); padding: .2em .4em; max-width: 100%; box-sizing: border-box; }
+textarea { display: block; width: 100%; margin-top: .3em; font-family: var(--vscode-editor-font-family); font-size: var(--vscode-editor-font-size); }
+select:focus-visible, input:focus-visible, textarea:focus-visible, summary:focus-visible { outline: 1px solid var(--vscode-focusBorder); outline-offset: 1px; }
+summary { cursor: pointer; }
+.matrix tbody th { font-weight: normal; white-space: normal; overflow-wrap: anywhere; color: var(--vscode-foreground); }
+.matrix details p { margin: .3em 0; }
+.changes { list-style: none; padding: 0; }
+.changes > li { margin: 0 0 1em; padding: .2em 0 .2em .8em; border-left: 4px solid var(--vscode-descriptionForeground); overflow-wrap: anywhere; }
+.changes > li.looser { border-color: var(--vscode-errorForeground); }
+.changes > li.tighter { border-color: var(--vscode-charts-green, var(--vscode-foreground)); }
+.changes h3, .changes p { margin: .2em 0; font-size: 1em; }
+@media (max-width: 520px) { .matrix tbody th { display: block; padding: 0; } }
+`;
