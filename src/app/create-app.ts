@@ -44,7 +44,7 @@ import { createPageChanges } from './people/page-changes.ts';
 import { byHand, describeAction, runApproved } from './people/run-approved.ts';
 import { createPlans, type PlanHome, type Plans, type PlansDeps } from './plans/plans.ts';
 import { createPlanResumes } from './plans/resume-plan.ts';
-import { createPolicyView } from './replay/policy-view.ts';
+import { createPolicyView, type PolicyViewParts } from './replay/policy-view.ts';
 import { startSinks } from './sinks/start-sinks.ts';
 import { auditTrail } from './store/audit-export.ts';
 import { groupReads, type ReadGroups } from './store/group-reads.ts';
@@ -54,7 +54,7 @@ import { createTrailMemory, type TrailMemory } from './store/trail-memory.ts';
 import { startWitnessing } from './witness/witnesses.ts';
 import { type ConnectedWorkspace, connectWorkspace, createSandboxMemory, recordedAccess } from './workspace/connect-workspace.ts';
 
-export interface AppOptions extends Pick<PlanHome, 'handOver'> {
+export interface AppOptions extends Pick<PlanHome, 'handOver'>, Pick<PolicyViewParts, 'replayWorker'> {
   readonly config: Config;
   /** Relative paths in the configuration count from here. */
   readonly baseDir: string;
@@ -78,8 +78,6 @@ export interface AppOptions extends Pick<PlanHome, 'handOver'> {
   readonly stays?: boolean;
   /** Path of the bundled worker: the store then stays off this thread. */
   readonly storeWorker?: string;
-  /** The same of the one that replays run in; absent: on this thread. */
-  readonly replayWorker?: string;
   /** Where `workspace.root` counts from; absent: there is no workspace. */
   readonly workspaceBase?: string;
   /** The editor's own directory: it brings ripgrep along. */

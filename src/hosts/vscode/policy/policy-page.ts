@@ -1,9 +1,11 @@
 /** The page *Policy*: who may do what and why, what a call would end with, and what other settings would have done. Pure; all from outside is escaped. */
 import type { Explanation } from '#kernel/app';
 import type { Decision } from '#kernel/decision';
-import type { PolicyCell, PolicyMatrix } from '#kernel/policy-view';
+import type { PolicyCell, PolicyMatrix, PolicyRow } from '#kernel/policy-view';
 import { type Html, html, lines, nothing } from '#kernel/text/html';
 import { modelTiers, securityLevels, toolGroups } from '#kernel/tiers';
+import { t, titleOf } from '../l10n.ts';
+import { table } from '../live-shell.ts';
 import { type ReplayState, replayMarkup } from './replay-page.ts';
 
 /** What was typed and chosen. Texts are drawn as they were when the page was: a field that somebody types in is not put there anew. */
@@ -47,17 +49,16 @@ export function policyMarkup({
   };
 }
 
+const exampleIds = 'mcp:ci, chat:0f3a, cli:alice, hook:codex:alice';
+
 function whoControls({ agent, tier, group }: PolicyForm): Html {
-  return html`<h2>Who may do what</h2><p class="filters">
-${select(
-  'tier',
-  'Model tier',
-  modelTiers.map((one) => [one, one] as const),
-  tier,
-)}
-<label>Agent <input type="text" data-say="agent" value="${agent}" spellcheck="false"></label>
-${select('group', 'Tools', [['', 'all'] as const, ...toolGroups.map((one) => [one, one] as const)], group)}</p>
-<p class="dim">An agent’s id decides which scopes hold it: <code>mcp:ci</code>, <code>chat:0f3a</code>, <code>cli:alice</code>, <code>hook:codex:alice</code>.</p>`;
+  const tiers = modelTiers.map((one) => [one, one] as const);
+  const groups = [['', t('all')] as const, ...toolGroups.map((one) => [one, one] as const)];
+  return html`<h2>${t('Who may do what')}</h2><p class="filters">
+${select('tier', t('Model tier'), tiers, tier)}
+<label>${t('Agent')} <input type="text" data-say="agent" value="${agent}" spellcheck="false"></label>
+${select('group', t('Tools'), groups, group)}</p>
+<p class="dim">${t('An agent’s id decides which scopes hold it, for example: {0}', exampleIds)}</p>`;
 }
 
 function select(name: string, title: string, options: readonly (readonly [string, string])[], chosen: string): Html {
@@ -67,25 +68,24 @@ function select(name: string, title: string, options: readonly (readonly [string
   return html`<label>${title} <select data-say="${name}">${items}</select></label>`;
 }
 
-const words = { allow: 'runs', ask: 'asks', deny: 'refused' } as const;
+const words = { allow: t('runs'), ask: t('asks'), deny: t('refused') };
 
 function matrixPart(matrix: PolicyFacts['matrix'], group: string): Html {
-  if (matrix === undefined) return html`<p class="dim">Reading the policy…</p>`;
+  if (matrix === undefined) return html`<p class="dim">${t('Reading the policy…')}</p>`;
   if ('failed' in matrix) return html`<p class="banner bad">${matrix.failed}</p>`;
-  const heads = securityLevels.map((level) => html`<th scope="col">${level}${level === matrix.level ? ' (now)' : ''}</th>`);
-  const rows = matrix.rows
-    .filter((row) => group === '' || row.group === group)
-    .map(
-      ({ tool, title, tier, impact, cells }) =>
-        html`<tr><th scope="row"><code>${tool}</code><br><span class="dim">${title}</span></th><td data-title="Tier">${tier}, ${impact}</td>${cells.map(cellOf)}</tr>`,
-    );
+  const heads = securityLevels.map((level) => html`<th scope="col">${level === matrix.level ? t('{0} (now)', level) : level}</th>`);
+  const rows = matrix.rows.filter((row) => group === '' || row.group === group).map(rowOf);
   const limits = matrix.limits.map((line) => html`<li>${line}</li>`);
   const held =
     limits.length === 0
-      ? html`<p class="dim">No scope, window or pause holds this agent besides.</p>`
-      : html`<p>Besides, by what a call touches:</p><ul>${limits}</ul>`;
-  return html`${held}<table class="rows matrix"><thead><tr><th scope="col">Tool</th><th scope="col">Tier, impact</th>${heads}</tr></thead><tbody>${rows}</tbody></table>
-<p class="dim">Whatever the level, a call is held back by what it touches, too: protected things, commands, paths. Test a call to see that.</p>`;
+      ? html`<p class="dim">${t('No scope, window or pause holds this agent besides.')}</p>`
+      : html`<p>${t('Besides, by what a call touches:')}</p><ul>${limits}</ul>`;
+  return html`${held}<table class="rows matrix"><thead><tr><th scope="col">${t('Tool')}</th><th scope="col">${t('Tier, impact')}</th>${heads}</tr></thead><tbody>${rows}</tbody></table>
+<p class="dim">${t('Whatever the level, a call is held back by what it touches, too: protected things, commands, paths. Test a call to see that.')}</p>`;
+}
+
+function rowOf({ tool, title, tier, impact, cells }: PolicyRow): Html {
+  return html`<tr><th scope="row"><code>${tool}</code><br><span class="dim">${titleOf({ title })}</span></th><td data-title="${t('Tier, impact')}">${tier}, ${impact}</td>${cells.map(cellOf)}</tr>`;
 }
 
 function cellOf({ level, decision, stage }: PolicyCell): Html {
@@ -97,55 +97,58 @@ function rulesOf({ rules }: Pick<Decision, 'rules'>): string {
 }
 
 function callForm({ tool, input, level }: PolicyForm, tools: readonly string[]): Html {
-  return html`<h2>Test a call</h2><p class="filters">
-${select(
-  'tool',
-  'Tool',
-  tools.map((name) => [name, name] as const),
-  tool,
-)}
-${select('level', 'Level', [['', 'the one that counts'] as const, ...securityLevels.map((one) => [one, one] as const)], level)}</p>
-<p><label for="input">Arguments (JSON)</label><textarea id="input" data-say="input" rows="4" spellcheck="false">${lines(input, 20_000)}</textarea></p>
-<p class="actions"><button type="button" class="button" data-say="test">Test</button></p>
-<p class="dim">By the agent and model tier above. Nothing is run, asked or written down.</p>`;
+  const levels = [['', t('the one that counts')] as const, ...securityLevels.map((one) => [one, one] as const)];
+  const names = tools.map((name) => [name, name] as const);
+  return html`<h2>${t('Test a call')}</h2><p class="filters">
+${select('tool', t('Tool'), names, tool)}
+${select('level', t('Level'), levels, level)}</p>
+<p><label for="input">${t('Arguments (JSON)')}</label><textarea id="input" data-say="input" rows="4" spellcheck="false">${lines(input, 20_000)}</textarea></p>
+<p class="actions"><button type="button" class="button" data-say="test">${t('Test')}</button></p>
+<p class="dim">${t('By the agent and model tier above. Nothing is run, asked or written down.')}</p>`;
 }
 
 const ends: Readonly<Record<Explanation['status'], string>> = {
-  ok: 'It would run.',
-  pending: 'A person would be asked.',
-  denied: 'It would be refused.',
-  error: 'It is wrong in itself.',
+  ok: t('It would run.'),
+  pending: t('A person would be asked.'),
+  denied: t('It would be refused.'),
+  error: t('It is wrong in itself.'),
 };
+const banners: Readonly<Record<Explanation['status'], string>> = { ok: '', pending: 'waits', denied: 'bad', error: 'bad' };
 
 function answerPart(answer: PolicyFacts['answer']): Html {
   if (answer === undefined) return nothing;
   if ('failed' in answer) return html`<p class="banner bad" role="status">${answer.failed}</p>`;
   const { status, decision, stages } = answer;
-  const rows = stages.map(
-    ({ stage, decision: one, error }) =>
-      html`<tr><th scope="row">${stage}</th><td class="${one.effect}" data-title="Answer">${error === true ? 'error' : words[one.effect]}</td><td data-title="Why">${one.reason} <span class="dim">(${one.code}${rulesOf(one)})</span></td></tr>`,
-  );
-  return html`<p class="banner ${status === 'ok' ? '' : status === 'pending' ? 'waits' : 'bad'}" role="status"><strong>${ends[status]}</strong> ${decision.reason}</p>
-<table class="rows"><thead><tr><th scope="col">Stage</th><th scope="col">Answer</th><th scope="col">Why</th></tr></thead><tbody>${rows}</tbody></table>`;
+  const rows = stages.map(({ stage, decision: one, error }) => {
+    const word = error === true ? t('error') : words[one.effect];
+    return [
+      html`${stage}`,
+      html`<span class="${one.effect}">${word}</span>`,
+      html`${one.reason} <span class="dim">(${one.code}${rulesOf(one)})</span>`,
+    ];
+  });
+  return html`<p class="banner ${banners[status]}" role="status"><strong>${ends[status]}</strong> ${decision.reason}</p>
+${table([t('Stage'), t('Answer'), t('Why')], rows, '')}`;
 }
 
 const spans = [
-  ['', 'all recorded calls'],
-  ['1', 'the last day'],
-  ['7', 'the last 7 days'],
-  ['30', 'the last 30 days'],
+  ['', t('all recorded calls')],
+  ['1', t('the last day')],
+  ['7', t('the last 7 days')],
+  ['30', t('the last 30 days')],
 ] as const;
 
 function settingsPart(settings: PolicyFacts['settings'], { since }: PolicyForm): Html {
-  if (settings === undefined) return html`<h2>Change settings</h2><p class="dim">Reading the settings…</p>`;
-  if (typeof settings !== 'string') return html`<h2>Change settings</h2><p class="banner">${settings.failed}</p>`;
-  return html`<h2>Change settings</h2>
-<p>Edit what decides, and see what that would have done with the recorded calls before anything is saved. A key that is taken out has its default.</p>
-<p><label for="edited">Settings (JSON)</label><textarea id="edited" data-say="edited" rows="16" spellcheck="false">${lines(settings, 400_000)}</textarea></p>
-<p class="filters">${select('since', 'Against', spans, since)}</p>
-<p class="actions"><button type="button" class="button" data-say="replay">Replay</button>
-<button type="button" class="button quiet" data-say="save">Save…</button>
-<button type="button" class="button quiet" data-say="load">Load Again</button></p>`;
+  const title = html`<h2>${t('Change settings')}</h2>`;
+  if (settings === undefined) return html`${title}<p class="dim">${t('Reading the settings…')}</p>`;
+  if (typeof settings !== 'string') return html`${title}<p class="banner">${settings.failed}</p>`;
+  return html`${title}
+<p>${t('Edit what decides, and see what that would have done with the recorded calls before anything is saved. A key that is taken out has its default.')}</p>
+<p><label for="edited">${t('Settings (JSON)')}</label><textarea id="edited" data-say="edited" rows="16" spellcheck="false">${lines(settings, 400_000)}</textarea></p>
+<p class="filters">${select('since', t('Against'), spans, since)}</p>
+<p class="actions"><button type="button" class="button" data-say="replay">${t('Replay')}</button>
+<button type="button" class="button quiet" data-say="save">${t('Save…')}</button>
+<button type="button" class="button quiet" data-say="load">${t('Load Again')}</button></p>`;
 }
 
 export const policyStyle = `

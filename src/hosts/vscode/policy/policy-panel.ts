@@ -1,11 +1,12 @@
 /** *Show Policy*: it looks, tests and replays by itself; what it saves goes through the same dialogs as anywhere else. */
-import { commands, type Disposable, l10n, type Uri } from 'vscode';
+import { commands, type Disposable, type Uri } from 'vscode';
 import type { Agent, AgentHost } from '#kernel/agent';
 import { type Fault, toFault } from '#kernel/errors';
 import { canonicalJson, isJsonObject, type JsonObject } from '#kernel/json';
 import type { ReplayReport } from '#kernel/policy-view';
 import { modelTiers, type SecurityLevel, securityLevels, toolGroups } from '#kernel/tiers';
 import { createDisposableBag } from '../disposables.ts';
+import { t } from '../l10n.ts';
 import { type LivePage, openLivePage } from '../live-page.ts';
 import { notify } from '../notify.ts';
 import { workspaceRestriction } from '../tools/run-tool.ts';
@@ -53,7 +54,7 @@ class PolicyPanel {
   constructor(deps: PolicyDeps, ended: () => void) {
     this.#deps = deps;
     this.#page = openLivePage({
-      ...{ kind: 'banksman.policy', title: 'Policy', style: policyStyle, parts: policyParts, extensionUri: deps.extensionUri },
+      ...{ kind: 'banksman.policy', title: t('Policy'), style: policyStyle, parts: policyParts, extensionUri: deps.extensionUri },
       said: (words) => void this.#said(words),
       seen: (isVisible) => this.#seen(isVisible),
       ended: () => {
@@ -186,15 +187,15 @@ class PolicyPanel {
   async #save(): Promise<void> {
     const { edited = '' } = this.#typed;
     if (this.#replayed === undefined || this.#replayed.text !== edited) {
-      return void notify.info(l10n.t('Banksman: replay the settings first, so that you see what they change before they are saved.'));
+      return void notify.info(t('Banksman: replay the settings first, so that you see what they change before they are saved.'));
     }
     const { report } = this.#replayed;
-    if (report.differs.length === 0) return void notify.info(l10n.t('Banksman: nothing differs from the settings that count.'));
+    if (report.differs.length === 0) return void notify.info(t('Banksman: nothing differs from the settings that count.'));
     try {
       const now = await this.#deps.session.use((app) => app.policy.settings());
       if (this.#loaded === undefined || canonicalJson(now) !== canonicalJson(this.#loaded)) {
         return void notify.warning(
-          l10n.t('Banksman: the settings were changed meanwhile, in another window or by a person elsewhere. Load them again.'),
+          t('Banksman: the settings were changed meanwhile, in another window or by a person elsewhere. Load them again.'),
         );
       }
       const after = parsed(edited);

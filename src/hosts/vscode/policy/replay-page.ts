@@ -1,8 +1,10 @@
 /** The part of the page *Policy* that shows a replay. Pure; all from outside is escaped. */
 import type { ReplayedChange, ReplayedDecision, ReplayProgress, ReplayReport, RuleSuggestion } from '#kernel/policy-view';
 import { type Html, html, nothing } from '#kernel/text/html';
+import { t } from '../l10n.ts';
 
-const effects = { allow: 'runs', ask: 'asks', deny: 'refused', error: 'wrong in itself' } as const;
+const effects = { allow: t('runs'), ask: t('asks'), deny: t('refused'), error: t('wrong in itself') };
+const directions = { looser: t('Looser'), tighter: t('Tighter'), other: t('Otherwise') };
 
 /** `isCurrent`: the settings are still those that were replayed. */
 export type ReplayState =
@@ -15,8 +17,9 @@ export function replayMarkup(replay: ReplayState | undefined): Html {
   if ('failed' in replay) return html`<p class="banner bad" role="status">${replay.failed}</p>`;
   if ('report' in replay) return reportPart(replay.report, replay.isCurrent);
   const { records, of } = replay.progress;
-  const far = of === undefined ? `${count(records)} records` : `${count(records)} of ${count(of)} records`;
-  return html`<p role="status">Replaying: ${far}… <button type="button" class="button quiet" data-say="cancel">Cancel</button></p>`;
+  const far =
+    of === undefined ? t('Replaying: {0} records…', count(records)) : t('Replaying: {0} of {1} records…', count(records), count(of));
+  return html`<p role="status">${far} <button type="button" class="button quiet" data-say="cancel">${t('Cancel')}</button></p>`;
 }
 
 function count(number: number): string {
@@ -24,47 +27,66 @@ function count(number: number): string {
 }
 
 function reportPart(report: ReplayReport, isCurrent: boolean): Html {
-  const { trail, calls, judged, same, changed, looser, tighter, byNow, agreement, moreChanges } = report;
+  const { trail, differs, moreChanges } = report;
   const flaw = trail.ok
     ? nothing
-    : html`<p class="banner bad">The trail does not fit: ${trail.message}. Nothing from there on is used.</p>`;
+    : html`<p class="banner bad">${t('The trail does not fit: {0}. Nothing from there on is used.', trail.message)}</p>`;
   const old = isCurrent
     ? nothing
-    : html`<p class="banner waits">The settings were edited after this replay: replay again before you save.</p>`;
-  const spanned = report.first === undefined ? '' : `, ${report.first.slice(0, 10)} to ${report.last?.slice(0, 10) ?? ''}`;
-  const sums = [
-    `${count(calls)} calls${spanned}: ${count(judged)} judged in ${(report.ms / 1000).toFixed(1)} s, ${count(calls - judged)} cannot be replayed.`,
-    `${count(same)} would be decided as now, ${count(changed)} otherwise: ${count(looser)} looser, ${count(tighter)} tighter.`,
+    : html`<p class="banner waits">${t('The settings were edited after this replay: replay again before you save.')}</p>`;
+  const what = differs.length === 0 ? t('These are the settings that count: nothing differs.') : t('Edited: {0}.', differs.join(', '));
+  const more = moreChanges === 0 ? nothing : html`<p class="dim">${t('And {0} calls more, of other kinds.', count(moreChanges))}</p>`;
+  return html`<h2>${t('What would change')}</h2>${flaw}${old}<p role="status">${what}</p>${loosensPart(report)}
+<ul>${sumLines(report).map((line) => html`<li>${line}</li>`)}</ul>
+<ol class="changes">${report.changes.map(changeItem)}</ol>${more}
+${notJudgedPart(report)}${questionsPart(report)}<ul class="dim">${report.notes.map((note) => html`<li>${note}</li>`)}</ul>`;
+}
+
+function sumLines({ calls, judged, same, changed, looser, tighter, byNow, agreement, first, last, ms }: ReplayReport): readonly string[] {
+  const [all, able, not] = [count(calls), count(judged), count(calls - judged)];
+  const took = (ms / 1000).toFixed(1);
+  const spanned =
+    first === undefined || last === undefined
+      ? t('{0} calls: {1} judged in {2} s, {3} cannot be replayed.', all, able, took, not)
+      : t(
+          '{0} calls: {1} judged in {2} s, {3} cannot be replayed; {4} to {5}.',
+          all,
+          able,
+          took,
+          not,
+          first.slice(0, 10),
+          last.slice(0, 10),
+        );
+  return [
+    spanned,
+    t('{0} would be decided as now, {1} otherwise: {2} looser, {3} tighter.', count(same), count(changed), count(looser), count(tighter)),
     ...(byNow === 0
       ? []
       : [
-          `${count(byNow)} of the judged rest on what is so now (clusters, this machine’s view of the workspace), and not on what was then.`,
+          t(
+            '{0} of the judged rest on what is so now (clusters, this machine’s view of the workspace), and not on what was then.',
+            count(byNow),
+          ),
         ]),
     ...(agreement.known === 0
       ? []
-      : [`${count(agreement.same)} of ${count(agreement.known)} are decided by the present settings as the trail says they were.`]),
+      : [t('{0} of {1} are decided by the present settings as the trail says they were.', count(agreement.same), count(agreement.known))]),
   ];
-  return html`<h2>What would change</h2>${flaw}${old}<p role="status">${differsWords(report)}</p>${loosensPart(report)}
-<ul>${sums.map((line) => html`<li>${line}</li>`)}</ul>
-<ol class="changes">${report.changes.map(changeItem)}</ol>
-${moreChanges === 0 ? nothing : html`<p class="dim">And ${count(moreChanges)} calls more, of other kinds.</p>`}
-${notJudgedPart(report)}${questionsPart(report)}<p class="dim">${report.notes.map((note) => html`Note: ${note}.<br>`)}</p>`;
-}
-
-function differsWords({ differs }: ReplayReport): string {
-  return differs.length === 0 ? 'These are the settings that count: nothing differs.' : `Edited: ${differs.join(', ')}.`;
 }
 
 function loosensPart({ loosens }: ReplayReport): Html {
   if (loosens.length === 0) return nothing;
-  return html`<div class="banner waits"><p>This makes the settings looser. Saved, it counts only once a person has agreed in a dialog:</p><ul>${loosens.map((line) => html`<li>${line}</li>`)}</ul></div>`;
+  const words = t('This makes the settings looser. Saved, it counts only once a person has agreed in a dialog:');
+  return html`<div class="banner waits"><p>${words}</p><ul>${loosens.map((line) => html`<li>${line}</li>`)}</ul></div>`;
 }
 
 function changeItem({ tool, direction, before, after, calls, byNow, agents, first, last, examples }: ReplayedChange): Html {
-  const now = byNow === 0 ? '' : `, ${count(byNow)} by what is so now`;
-  return html`<li class="${direction}"><h3>${direction === 'other' ? '' : `${direction}: `}<code>${tool}</code> ${effects[before.effect]} → ${effects[after.effect]}, ${count(calls)} call${calls === 1 ? '' : 's'}${now}</h3>
-<p>Now: ${decisionWords(before)}</p><p>Edited: ${decisionWords(after)}</p>
-<p class="dim">By ${agents.map(({ id, calls: own }) => `${id} (${count(own)})`).join(', ')}; ${first.slice(0, 10)} to ${last.slice(0, 10)}; ${examples.map(({ record, words }) => `record ${record}: ${words}`).join('; ')}</p></li>`;
+  const many = byNow === 0 ? t('{0} calls', count(calls)) : t('{0} calls, {1} by what is so now', count(calls), count(byNow));
+  const by = agents.map(({ id, calls: own }) => `${id} (${count(own)})`).join(', ');
+  const shown = examples.map(({ record, words }) => t('record {0}: {1}', record, words)).join('; ');
+  return html`<li class="${direction}"><h3>${directions[direction]}: <code>${tool}</code> ${effects[before.effect]} → ${effects[after.effect]}, ${many}</h3>
+<p>${t('Now:')} ${decisionWords(before)}</p><p>${t('Edited:')} ${decisionWords(after)}</p>
+<p class="dim">${t('By {0}; {1} to {2}; {3}', by, first.slice(0, 10), last.slice(0, 10), shown)}</p></li>`;
 }
 
 function decisionWords({ reason, code, rules }: ReplayedDecision): Html {
@@ -73,32 +95,35 @@ function decisionWords({ reason, code, rules }: ReplayedDecision): Html {
 
 function notJudgedPart({ notJudged }: ReplayReport): Html {
   if (notJudged.length === 0) return nothing;
-  return html`<h3>Cannot be replayed</h3><ul>${notJudged.map(({ why, calls }) => html`<li>${count(calls)}: ${why}</li>`)}</ul>`;
+  return html`<h3>${t('Cannot be replayed')}</h3><ul>${notJudged.map(({ why, calls }) => html`<li>${count(calls)}: ${why}</li>`)}</ul>`;
 }
 
 function questionsPart({ questions: { asked, approved, denied, red }, suggestions }: ReplayReport): Html {
   if (asked === 0) return nothing;
-  const none = html`<p class="dim">No rule is suggested: nothing that a rule may answer was approved again and again.</p>`;
-  return html`<h2>Rules that would have saved questions</h2>
-<p>People were asked ${count(asked)} times: ${count(approved)} approved, ${count(denied)} denied. ${count(red)} were about red calls, which no rule answers.</p>
-${suggestions.length === 0 ? none : html`<ol class="changes">${suggestions.map(suggestionItem)}</ol>`}`;
+  const list =
+    suggestions.length === 0
+      ? html`<p class="dim">${t('No rule is suggested: nothing that a rule may answer was approved again and again.')}</p>`
+      : html`<ol class="changes">${suggestions.map(suggestionItem)}</ol>`;
+  return html`<h2>${t('Rules that would have saved questions')}</h2>
+<p>${t('People were asked {0} times: {1} approved, {2} denied. {3} were about red calls, which no rule answers.', count(asked), count(approved), count(denied), count(red))}</p>${list}`;
 }
 
-function suggestionItem(
-  { pattern, questions, approvedBy, first, last, covers, alsoLets, alsoLetsCalls, triedOn }: RuleSuggestion,
-  index: number,
-): Html {
+function suggestionItem(suggestion: RuleSuggestion, index: number): Html {
+  const { pattern, questions, approvedBy, first, last, covers, triedOn } = suggestion;
   const by = approvedBy.map(({ by: who, questions: own }) => `${who} (${count(own)})`).join(', ');
-  const others = alsoLets.map(
-    ({ words, calls, denied }) => html`<li>${count(calls)}: ${words}${denied === 0 ? '' : ` (denied ${count(denied)} times)`}</li>`,
-  );
-  const lets =
-    alsoLetsCalls === 0
-      ? html`<p>It lets no other recorded call through.</p>`
-      : html`<p class="ask">It lets ${count(alsoLetsCalls)} other recorded calls through, too:</p><ul>${others}</ul>`;
-  return html`<li><h3><code>${pattern}</code> would have saved ${count(questions)} questions</h3>
-<p>Approved by ${by}, ${first.slice(0, 10)} to ${last.slice(0, 10)}. It covers ${covers.slice(0, 8).join('; ')}.</p>${lets}
-<p class="dim">Tried on ${count(triedOn)} kinds of red, protected or refused calls of this tool: it lets none of them through.</p>
-<p class="actions"><button type="button" class="button quiet" data-say="try" data-value="${index}">Try It in a Replay</button>
-<button type="button" class="button quiet" data-say="rule" data-value="${index}">Add This Rule…</button></p></li>`;
+  const covered = covers.slice(0, 8).join('; ');
+  return html`<li><h3><code>${pattern}</code>: ${t('would have saved {0} questions', count(questions))}</h3>
+<p>${t('Approved by {0}, {1} to {2}. It covers {3}.', by, first.slice(0, 10), last.slice(0, 10), covered)}</p>${alsoLets(suggestion)}
+<p class="dim">${t('Tried on {0} kinds of red, protected or refused calls of this tool: it lets none of them through.', count(triedOn))}</p>
+<p class="actions"><button type="button" class="button quiet" data-say="try" data-value="${index}">${t('Try It in a Replay')}</button>
+<button type="button" class="button quiet" data-say="rule" data-value="${index}">${t('Add This Rule…')}</button></p></li>`;
+}
+
+function alsoLets({ alsoLets: others, alsoLetsCalls }: RuleSuggestion): Html {
+  if (alsoLetsCalls === 0) return html`<p>${t('It lets no other recorded call through.')}</p>`;
+  const items = others.map(({ words, calls, denied }) => {
+    const line = denied === 0 ? '' : t('(denied {0} times)', count(denied));
+    return html`<li>${count(calls)}: ${words} ${line}</li>`;
+  });
+  return html`<p class="ask">${t('It lets {0} other recorded calls through, too:', count(alsoLetsCalls))}</p><ul>${items}</ul>`;
 }

@@ -1,5 +1,5 @@
 /** Saving edited settings: shown in a dialog that no program presses; level and rules are signed there, and what is looser waits for the agreement. */
-import { ConfigurationTarget, commands, l10n, workspace } from 'vscode';
+import { ConfigurationTarget, commands, workspace } from 'vscode';
 import type { App } from '#kernel/app';
 import type { AutoApproveAction } from '#kernel/approval/security';
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
@@ -8,6 +8,7 @@ import { showPlainly } from '#kernel/text/text';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import type { AppSession } from '../app-session.ts';
 import { confirmRun } from '../gate/confirm-run.ts';
+import { t } from '../l10n.ts';
 import { type ChangeDeps, changeSetting } from '../security/change-setting.ts';
 import { levelChange, ruleChange, ruleRemoval } from '../security/setting-changes.ts';
 
@@ -42,22 +43,22 @@ interface Keys {
 async function saveKeys({ keys, after, report }: Keys, deps: SaveDeps): Promise<boolean> {
   const looser = report.loosens.map((line) => `· ${showPlainly(line, 1_000)}`);
   const detail = [
-    l10n.t('Settings: {0}.', keys.map((key) => `banksman.${key}`).join(', ')),
-    l10n.t(
+    t('Settings: {0}.', keys.map((key) => `banksman.${key}`).join(', ')),
+    t(
       'Of {0} recorded calls, {1} would be decided otherwise: {2} looser, {3} tighter.',
       report.judged,
       report.changed,
       report.looser,
       report.tighter,
     ),
-    ...(looser.length === 0 ? [] : [l10n.t('Looser, and asked about once more before it counts:'), ...looser]),
+    ...(looser.length === 0 ? [] : [t('Looser, and asked about once more before it counts:'), ...looser]),
   ];
   const question = {
     key: 'save the policy',
-    title: l10n.t('Save these settings?'),
+    title: t('Save these settings?'),
     detail: detail.join('\n\n'),
-    stay: l10n.t('Do Not Save'),
-    proceed: l10n.t('Save'),
+    stay: t('Do Not Save'),
+    proceed: t('Save'),
   };
   if (!(await confirmRun(question, deps.confirm))) return false;
   const settings = workspace.getConfiguration('banksman');
