@@ -158,8 +158,7 @@ function surfaces(core: Core): Disposable[] {
     createStatusBar(session, feed, levels, alarms),
     ...notices(core),
     ...reloadTriggers(core),
-    followAgreement(session),
-    retryService(session),
+    ...[followAgreement(session), retryService(session)],
   ];
 }
 
