@@ -271,4 +271,4 @@ export interface ModelTurn {
 export type ModelAnswer = { readonly text: string } | { readonly tool: string; readonly args: Readonly<Record<string, unknown>> };
 
 /** What the model says to a turn. Requests without tools are the editor's own (titles, progress messages). */
-export type ModelScript = (turn: ModelTurn) => ModelAnswer;
+export type ModelScript = (turn: ModelTurn) => ModelAnswer | Promise<ModelAnswer>;

@@ -17,8 +17,8 @@ export interface HookAgent {
   readonly deadlineMs: number;
   /** The same as its installed configuration says it to the agent, in seconds. */
   readonly limitSeconds: number;
-  /** Each kind: tried, or as its documents say, or not at all. */
-  readonly covers: Readonly<Record<'shell' | 'edits' | 'reads' | 'fetches' | 'mcp', 'tried' | 'documented' | 'no'>>;
+  /** Each kind: as its documents say, or not at all. What was tried is in test/agents/results.json. */
+  readonly covers: Readonly<Record<'shell' | 'edits' | 'reads' | 'fetches' | 'mcp', 'documented' | 'no'>>;
   /** What a person has to know, in Markdown. */
   readonly notes: string;
 }
@@ -31,6 +31,7 @@ function tools(named: Named): HookAgent['tools'] {
   );
 }
 
+const all = { shell: 'documented', edits: 'documented', reads: 'documented', fetches: 'documented', mcp: 'documented' } as const;
 const usual = { deadlineMs: 12_000, limitSeconds: 60 } as const;
 
 const claudeTools = tools({
@@ -65,7 +66,7 @@ const everywhereElse = 'WebSearch and the like ask the agent’s own provider an
 export const hookAgents: readonly HookAgent[] = [
   {
     ...{ name: 'claude-code', title: 'Claude Code', tools: claudeTools, mcp: /^mcp__(.+?)__(.+)$/, answer: 'claude', ...usual },
-    covers: { shell: 'tried', edits: 'tried', reads: 'documented', fetches: 'tried', mcp: 'tried' },
+    covers: all,
     notes: `From 2.1.295 on \`onFailure: "block"\`, which \`install\` writes, refuses also when the program is missing or was killed. A repository’s \`.claude/settings.json\` with \`disableAllHooks\` switches a user’s hooks off. ${everywhereElse}`,
   },
   {
@@ -76,26 +77,26 @@ export const hookAgents: readonly HookAgent[] = [
       read: 'view_image read_file list_dir grep_files',
       quiet: 'update_plan web_search request_user_input',
     }),
-    covers: { shell: 'tried', edits: 'documented', reads: 'no', fetches: 'no', mcp: 'tried' },
+    covers: { ...all, reads: 'no', fetches: 'no' },
     notes:
       'It reads with its shell. A user’s hook counts only once it was reviewed in `/hooks`; `codex exec` skips one that was not, in silence. `ask` and a bare `allow` are errors there and the call runs: Banksman never answers so. `.codex/config.toml` of a trusted project switches a user’s hooks off.',
   },
   {
     ...{ name: 'copilot', title: 'Copilot CLI', tools: copilotTools, mcp: /^([^-]+(?:-[^-]+)*)-([^-]+)$/, answer: 'flat' },
     ...{ deadlineMs: 10_000, limitSeconds: 30 },
-    covers: { shell: 'tried', edits: 'tried', reads: 'documented', fetches: 'documented', mcp: 'tried' },
+    covers: all,
     notes:
       'A time-out runs the call; a crash refuses it. A repository’s `.github/copilot/settings.json` switches a user’s hooks off once its folder is trusted.',
   },
   {
     ...{ name: 'gemini', title: 'Gemini CLI', tools: geminiTools, mcp: /^mcp_(.+?)_(.+)$/, answer: 'gemini', ...usual },
-    covers: { shell: 'tried', edits: 'tried', reads: 'documented', fetches: 'tried', mcp: 'tried' },
+    covers: all,
     notes:
       '`hooksConfig.enabled: false` in a repository’s `.gemini/settings.json` switches a user’s hooks off. What the fetch reads is taken from the addresses in its prompt.',
   },
   {
     ...{ name: 'qwen', title: 'Qwen Code', tools: geminiTools, mcp: /^mcp__(.+?)__(.+)$/, answer: 'claude', ...usual },
-    covers: { shell: 'tried', edits: 'documented', reads: 'documented', fetches: 'documented', mcp: 'documented' },
+    covers: all,
     notes: 'As Gemini CLI, with Claude Code’s form. A repository’s `.qwen/settings.json` switches a user’s hooks off.',
   },
   {
@@ -107,7 +108,7 @@ export const hookAgents: readonly HookAgent[] = [
       fetch: 'webfetch',
       quiet: 'codesearch plan_enter plan_exit question skill task todoread todowrite websearch',
     }),
-    covers: { shell: 'tried', edits: 'documented', reads: 'documented', fetches: 'documented', mcp: 'documented' },
+    covers: all,
     notes:
       'It has no hooks but plugins: `install` writes one that asks, and refuses when it gets no answer. A plugin that cannot be read is skipped in silence.',
   },
@@ -120,7 +121,7 @@ export const hookAgents: readonly HookAgent[] = [
       fetch: 'WebFetch Fetch',
       quiet: 'AskQuestion SwitchMode Task TodoWrite UpdateCurrentStep WebSearch',
     }),
-    covers: { shell: 'documented', edits: 'documented', reads: 'documented', fetches: 'documented', mcp: 'documented' },
+    covers: all,
     notes: 'Not tried: it needs an account. `install` sets `failClosed`, with which Cursor refuses when the hook fails.',
   },
   {
@@ -136,7 +137,7 @@ export const hookAgents: readonly HookAgent[] = [
       quiet: `ask_questions get_terminal_output kill_terminal manage_todo_list memory runSubagent search_subagent terminal_last_command
         terminal_selection todos tool_search vscode_askQuestions`,
     }),
-    covers: { shell: 'documented', edits: 'documented', reads: 'documented', fetches: 'documented', mcp: 'documented' },
+    covers: all,
     notes: 'For chats whose agent runs in the window itself. Other chats use the hooks of the agent behind them. Not tried in a window.',
   },
 ];

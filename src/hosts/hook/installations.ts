@@ -40,9 +40,23 @@ function jsonHook({ event, entry, top = {}, managed = {} }: JsonHook): Installat
     const others = hooks[event] ?? [];
     if (!Array.isArray(others)) throw new Error(`\`hooks.${event}\` in it is no list`);
     const kept = others.filter((item: JsonValue) => !isOurs(item));
-    const after = { ...top, ...now, ...(kind === 'managed' ? managed : {}), hooks: { ...hooks, [event]: [...kept, entry(command)] } };
+    const after = {
+      ...top,
+      ...now,
+      ...(kind === 'managed' ? over(now, managed) : {}),
+      hooks: { ...hooks, [event]: [...kept, entry(command)] },
+    };
     return `${JSON.stringify(after, null, indentOf(before))}\n`;
   };
+}
+
+/** What is set, with the other keys of an object that is there. */
+function over(now: JsonObject, set: JsonObject): JsonObject {
+  const values = Object.entries(set).map(([key, value]) => {
+    const there = now[key];
+    return [key, isJsonObject(there) && isJsonObject(value) ? { ...there, ...value } : value] as const;
+  });
+  return Object.fromEntries(values);
 }
 
 function indentOf(text: string | undefined): string | number {
@@ -97,7 +111,12 @@ export const installations: Readonly<Record<string, Installation>> = {
   },
   gemini: {
     files: { managed: '/etc/gemini-cli/settings.json', user: '~/.gemini/settings.json', project: '.gemini/settings.json' },
-    add: jsonHook({ event: 'BeforeTool', entry: (line) => command(line, { name: 'banksman', timeout: 60_000 }) }),
+    add: jsonHook({
+      event: 'BeforeTool',
+      entry: (line) => command(line, { name: 'banksman', timeout: 60_000 }),
+      // A repository says `false`, and this file is read after it.
+      managed: { hooksConfig: { enabled: true } },
+    }),
     switchedOffBy: new Map([
       ['.gemini/settings.json', disabled],
       ['~/.gemini/settings.json', disabled],

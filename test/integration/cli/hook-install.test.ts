@@ -57,6 +57,15 @@ describe.skipIf(process.platform === 'win32')('banksman hook install', () => {
     expect(made.filter((text) => !text.includes('banksman hook x'))).toEqual([]);
   });
 
+  it('as a managed hook says that hooks are on, and keeps what else is said of them', () => {
+    const made = installations['gemini']?.add(
+      '{"hooksConfig": {"enabled": false, "notifications": false}}',
+      'banksman hook gemini',
+      'managed',
+    );
+    expect(JSON.parse(made ?? '')).toMatchObject({ hooksConfig: { enabled: true, notifications: false } });
+  });
+
   it('needs a person at a terminal, and leaves alone what it cannot keep', async () => {
     const words = ['hook', 'install', 'claude-code', '--user'];
     const ended = spawnSync(process.execPath, [cli, ...words], { cwd: project, env, encoding: 'utf8' });

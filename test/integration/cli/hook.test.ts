@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { canSandbox } from '../execution/support/bubblewrap.ts';
-import { passphrase, personAt } from './person.ts';
+import { personAt } from './person.ts';
 import { cli } from './support.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -121,15 +121,7 @@ describe.skipIf(process.platform === 'win32')('banksman hook', () => {
     const edit = (content: string) => hook('claude-code', claude('Write', { file_path: join(workspace, '.vscode/tasks.json'), content }));
     const id = /request (req-[0-9a-f]{8})/.exec(reasonOf(await edit('{}')))?.[1] ?? '';
     expect(reasonOf(await edit('{}'))).toContain(id);
-    const typed = (screen: string) => `${/type `(agent_write \w{4})`/.exec(screen)?.[1]}\r`;
-    const answer = person.at(
-      ['approvals', 'approve', id, '--code', await person.codeOf(id)],
-      [
-        ['` to approve it once', typed],
-        ['passphrase of approver', `${passphrase}\r`],
-      ],
-    );
-    expect(await answer).toMatchObject({ status: 0, screen: expect.stringContaining('approved once') });
+    expect(await person.approveTyping(id)).toMatchObject({ status: 0, screen: expect.stringContaining('approved once') });
     expect(reasonOf(await edit('{"other":1}'))).not.toContain(id);
     expect(await edit('{}')).toEqual(silent);
     expect(reasonOf(await edit('{}'))).not.toContain(id);

@@ -18,6 +18,8 @@ export interface Person {
   /** The one-time code that `show` puts on the screen. */
   codeOf(id: string): Promise<string>;
   approve(id: string, more?: readonly string[]): Promise<TerminalEnd>;
+  /** The same of what cannot be undone, for which a person types what the screen says. */
+  approveTyping(id: string): Promise<TerminalEnd>;
 }
 
 /** @param cwd where they sit; left out: the test's own directory */
@@ -44,6 +46,17 @@ export function personAt(bench: Pick<Bench, 'env'>, cwd?: string): Person {
           ['the same again', `${passphrase}\r`],
         ],
       ),
+    approveTyping: async (id) => {
+      const code = await codeOf(id);
+      return at(
+        ['approvals', 'approve', id],
+        [
+          ['one-time code (', `${code}\r`],
+          ['` to approve it once', (screen) => `${/type `([^`]+)` to approve/.exec(screen)?.[1] ?? ''}\r`],
+          ['passphrase of approver', `${passphrase}\r`],
+        ],
+      );
+    },
     approve: async (id, more = []) => {
       const code = await codeOf(id);
       return at(
