@@ -51,7 +51,7 @@ export const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
   ['change', { known: beginChange }],
   ['changed', { known: finishChange }],
   ['deny', { known: (body, { approvals }, session) => approvals.deny(requestIn(body), personOf(session), ...wordsIn(body)) }],
-  ['deny-agent', { known: denyAgent }],
+  ['deny-many', { known: denyMany }],
   // Stricter, so no passkey is asked for; what loosens goes by `change`.
   ['pause-all', { known: (body, { security }, session) => security.pause(personOf(session), ...wordsIn(body)) }],
   ['plan', { known: controlPlan }],
@@ -153,15 +153,15 @@ function challengeIn(assertion: unknown): string | undefined {
   }
 }
 
-/** Refusing is always safe: what came meanwhile goes with it. */
-async function denyAgent(body: JsonObject, { approvals }: PageContext, session: Session): Promise<object> {
-  const agent = textIn(body, 'agent', 500);
-  const { records } = await approvals.list({ statuses: ['pending'], limit: mostListed });
-  const theirs = records.filter((record) => record.agent.id === agent);
-  const results = await Promise.all(theirs.map(({ id }) => approvals.deny(id, personOf(session), ...wordsIn(body))));
+/** What stood on the page, by id: what was asked meanwhile waits on. */
+async function denyMany(body: JsonObject, { approvals }: PageContext, session: Session): Promise<object> {
+  const ids = body['requests'];
+  if (!Array.isArray(ids) || ids.length > mostListed || !ids.every((id) => typeof id === 'string' && requestIdPattern.test(id)))
+    throw new Refused(400, 'bad_body', '`requests` must be ids of requests');
+  const results = await Promise.all((ids as string[]).map((id) => approvals.deny(id, personOf(session), ...wordsIn(body))));
   const denied = results.filter(({ ok }) => ok).length;
-  const rest = theirs.length - denied;
-  const message = `denied ${denied} of ${plainName(agent)}${rest === 0 ? '' : `; ${rest} had ended before`}`;
+  const rest = ids.length - denied;
+  const message = `denied ${denied} ${denied === 1 ? 'request' : 'requests'}${rest === 0 ? '' : `; ${rest} had ended before`}`;
   return { ok: rest === 0, code: 'denied', message };
 }
 

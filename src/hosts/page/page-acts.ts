@@ -52,17 +52,17 @@ function reason(error) {
 }
 
 function deny(button) {
-  const agent = button.dataset.agent;
-  const many = button.dataset.act === 'deny-agent';
+  const requests = button.dataset.requests?.split(' ');
   const request = main.querySelector('article')?.dataset.request;
   askWords({
-    title: many
-      ? 'Deny all ' + button.dataset.count + ' requests of ' + agent + '?'
+    title: requests
+      ? 'Deny all ' + requests.length + ' requests' + (button.dataset.agent ? ' of ' + button.dataset.agent : '') + '?'
       : 'Deny “' + (main.querySelector('h1')?.textContent ?? '').replace(/\?$/, '') + '”?',
     label: 'Words for the agent (optional)',
     yes: 'Deny',
     no: 'Keep waiting',
-    act: (message) => mine(many ? 'deny-agent' : 'deny', many ? { agent, message } : { request, message }),
+    // What stood on the page when the question was asked, and nothing that came after.
+    act: (message) => mine(requests ? 'deny-many' : 'deny', requests ? { requests, message } : { request, message }),
   });
 }
 

@@ -92,8 +92,9 @@ export function listView({ records, running, paused, more, held, now }: Listed):
     title: count === 0 ? 'Nothing waits' : `(${count}) Waiting`,
     summary: paused === undefined ? summary : `All agents are paused. ${summary}`,
     ...(running.length === 0 ? {} : { lively: true as const }),
-    main: html`<h1>Waiting for an answer</h1>${pausedNotice(paused)}${heldNotice(held)}${plansUnderWay(running)}${body}${pauseAll(paused)}`
-      .markup,
+    main: html`<h1>Waiting for an answer</h1>${pausedNotice(paused)}${heldNotice(held)}${plansUnderWay(running)}${body}${
+      agents.size > 1 ? html`<p class="buttons">${denyButton(records, 'deny-all')}</p>` : nothing
+    }${pauseAll(paused)}`.markup,
   };
 }
 
@@ -131,14 +132,17 @@ function agentGroup(records: readonly RequestRecord[], now: number): Html {
   if (first === undefined) return nothing;
   const { agent } = first;
   const key = `agent-${first.id}`;
-  const denyAll =
-    records.length > 1
-      ? html`<button type="button" class="small" data-act="deny-agent" data-agent="${agent.id}" data-count="${records.length}" id="deny-${first.id}">Deny all ${records.length}…</button>`
-      : nothing;
+  const denyAll = records.length > 1 ? denyButton(records, `deny-${first.id}`, plainName(agent.id)) : nothing;
   return html`<section class="group" aria-labelledby="${key}">
 <div class="grouphead"><h2 id="${key}">${agentName(agent)}</h2>${denyAll}</div>
 <ul class="rows">${records.map((record) => row(record, now))}</ul>
 </section>`;
+}
+
+/** @param agent whose they are; absent: of several */
+function denyButton(records: readonly RequestRecord[], id: string, agent = ''): Html {
+  const ids = records.map((record) => record.id).join(' ');
+  return html`<button type="button" class="small" data-act="deny-many" data-agent="${agent}" data-requests="${ids}" id="${id}">Deny all ${records.length}…</button>`;
 }
 
 function row(record: RequestRecord, now: number): Html {

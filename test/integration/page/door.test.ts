@@ -107,7 +107,7 @@ describe('another page', () => {
 });
 
 describe('a browser that nobody enrolled', () => {
-  it.each(['view', 'begin', 'finish', 'deny', 'deny-agent', 'changes'])(
+  it.each(['view', 'begin', 'finish', 'deny', 'deny-many', 'changes'])(
     'may not ask for `%s`, with no session, a made-up one or a long one',
     async (name) => {
       for (const token of [undefined, 'x'.repeat(43), 'x'.repeat(5_000), '']) {

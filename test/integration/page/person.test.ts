@@ -100,17 +100,27 @@ describe('an answer', () => {
     await world.app.approvals.deny(id, 'user:test');
   });
 
-  it('denies all of one agent, and nothing of another', async () => {
+  it('denies all of one agent that stood on the page, and nothing of another nor what came meanwhile', async () => {
     const ids = [await world.ask('start_vm', { vmid: 100 }, 'loud'), await world.ask('stop_container', { vmid: 200 }, 'loud')];
     const other = await world.ask('start_vm', { vmid: 100 }, 'calm');
     await alice.open('/');
     await alice.tab.getByRole('button', { name: 'Deny all 2…' }).click();
     expect(await alice.tab.getByRole('dialog').innerText()).toContain('Deny all 2 requests of cli:loud?');
+    const late = await world.ask('stop_container', { vmid: 201 }, 'loud');
+    await alice.tab.locator(`#row-${late}`).waitFor();
     await alice.tab.getByRole('dialog').getByRole('button', { name: 'Deny', exact: true }).click();
     await result(alice).waitFor();
-    expect(await result(alice).textContent()).toBe('Denied 2 of cli:loud.');
-    expect(await Promise.all([...ids, other].map(statusOf))).toEqual(['denied', 'denied', 'pending']);
-    await world.app.approvals.deny(other, 'user:test');
+    expect(await result(alice).textContent()).toBe('Denied 2 requests.');
+    expect(await Promise.all([...ids, other, late].map(statusOf))).toEqual(['denied', 'denied', 'pending', 'pending']);
+  });
+
+  it('denies all of all agents, in one question', async () => {
+    await alice.open('/');
+    await alice.tab.locator('#deny-all').click();
+    expect(await alice.tab.getByRole('dialog').innerText()).toContain('Deny all 2 requests?');
+    await alice.tab.getByRole('dialog').getByRole('button', { name: 'Deny', exact: true }).click();
+    await alice.tab.getByText('Denied 2 requests.').waitFor();
+    await alice.tab.getByText('Nothing waits for you.').first().waitFor();
   });
 
   it('is given by keyboard alone', async () => {

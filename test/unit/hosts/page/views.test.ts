@@ -127,7 +127,7 @@ describe('one request', () => {
 });
 
 describe('the list', () => {
-  it('is by agent, the oldest first, and one press denies all of an agent', () => {
+  it('is by agent, the oldest first, and one press denies all of an agent, or all there are', () => {
     const other = { ...record('web').agent, id: 'mcp:other', host: 'mcp', label: 'other' } as const;
     const records = [
       record('c', { id: 'req-00000003' }),
@@ -136,7 +136,12 @@ describe('the list', () => {
     ];
     const { main, summary } = listView({ records, running: [], more: false, held: 0, now });
     expect([...main.matchAll(/href="\/r\/(req-\d+)"/g)].map(([, id]) => id)).toEqual(['req-00000001', 'req-00000003', 'req-00000002']);
-    expect([...main.matchAll(/data-count="(\d+)"/g)].map(([, count]) => count)).toEqual(['2']);
+    const denied = [...main.matchAll(/data-requests="([^"]*)"/g)].map(([, ids = '']) => ids.split(' ').toSorted());
+    const [a, b, c] = ['req-00000001', 'req-00000002', 'req-00000003'];
+    expect(denied).toEqual([
+      [a, c],
+      [a, b, c],
+    ]);
     expect(summary).toBe('3 requests wait for an answer.');
   });
 
