@@ -14,14 +14,17 @@
     const part = document.getElementById(id);
     if (part === null || drawn.get(id) === markup) return;
     const focused = part.contains(document.activeElement) ? keyOf(document.activeElement) : undefined;
-    const pre = part.querySelector('pre');
+    const folds = new Map([...part.querySelectorAll('details[id]')].map(({ id: fold, open }) => [fold, open]));
+    const pre = part.querySelector('pre:not(.still)');
     const isAtEnd = pre === null || pre.scrollTop + pre.clientHeight >= pre.scrollHeight - 4;
     const top = pre?.scrollTop ?? 0;
     part.innerHTML = markup;
     drawn.set(id, markup);
-    const text = part.querySelector('pre');
+    for (const fold of part.querySelectorAll('details[id]')) fold.open = folds.get(fold.id) ?? fold.open;
+    const text = part.querySelector('pre:not(.still)');
     if (text !== null) text.scrollTop = isAtEnd ? text.scrollHeight : top;
-    if (focused !== undefined) part.querySelector(focused)?.focus();
+    // What had the focus is gone with what was answered: the page's title has it then, and not nothing.
+    if (focused !== undefined) (part.querySelector(focused) ?? document.querySelector('h1')).focus();
   }
 
   window.addEventListener('message', ({ data }) => {

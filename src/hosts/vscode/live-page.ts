@@ -9,6 +9,8 @@ interface LivePageOptions {
   readonly title: string;
   readonly style: string;
   readonly parts: readonly string[];
+  /** The part whose changes are spoken; absent: none. */
+  readonly spoken?: string;
   /** The extension's own folder. */
   readonly extensionUri: Uri;
   /** SECURITY: from our own script in this panel alone; it is still only ever a choice among what the page offers. */
@@ -29,7 +31,7 @@ export interface LivePage {
 }
 
 export function openLivePage(options: LivePageOptions): LivePage {
-  const { kind, title, style, parts, extensionUri } = options;
+  const { kind, title, style, parts, spoken, extensionUri } = options;
   const media = Uri.joinPath(extensionUri, 'media');
   const settings = { enableScripts: true, enableForms: false, enableFindWidget: true, localResourceRoots: [media] };
   const panel: WebviewPanel = window.createWebviewPanel(kind, title, ViewColumn.Active, settings);
@@ -51,7 +53,10 @@ export function openLivePage(options: LivePageOptions): LivePage {
   panel.onDidChangeViewState(() => options.seen(panel.visible));
   panel.onDidDispose(() => options.ended());
   const script = panel.webview.asWebviewUri(Uri.joinPath(media, 'live-page.js')).toString();
-  panel.webview.html = pageShell({ title, style, parts, script, nonce: randomBytes(16).toString('hex') });
+  panel.webview.html = pageShell({
+    ...{ title, style, parts, script, nonce: randomBytes(16).toString('hex') },
+    ...(spoken === undefined ? {} : { spoken }),
+  });
   return {
     get isVisible() {
       return panel.visible;

@@ -11,10 +11,12 @@ interface Shell {
   /** Besides what all such pages have. */
   readonly style: string;
   readonly parts: readonly string[];
+  /** The part whose changes a screen reader says. */
+  readonly spoken?: string;
 }
 
 /** SECURITY: its policy allows this style, this script and nothing else: no image, no request. */
-export function pageShell({ title, nonce, script, style, parts }: Shell): string {
+export function pageShell({ title, nonce, script, style, parts, spoken }: Shell): string {
   const csp = `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'`;
   return html`<!DOCTYPE html>
 <html lang="${t('en')}">
@@ -27,8 +29,8 @@ export function pageShell({ title, nonce, script, style, parts }: Shell): string
 </head>
 <body>
 <main>
-<h1>${title}</h1>
-${parts.map((id) => html`<section id="${id}"></section>`)}
+<h1 tabindex="-1">${title}</h1>
+${parts.map((id) => html`<section id="${id}"${id === spoken ? new Html(' role="status"') : nothing}></section>`)}
 </main>
 <script nonce="${nonce}" src="${script}"></script>
 </body>

@@ -1,22 +1,23 @@
 /** The status bar item. */
 import { type Disposable, MarkdownString, StatusBarAlignment, type StatusBarItem, ThemeColor, window, workspace } from 'vscode';
-import type { Pause } from '#kernel/approval/security';
+import type { EffectiveLevel } from '#kernel/app';
 import type { AlarmFeed } from './alarm-feed.ts';
 import type { AppSession } from './app-session.ts';
 import type { PendingFeed } from './approvals-view/pending-feed.ts';
 import { createDisposableBag } from './disposables.ts';
 import { t } from './l10n.ts';
 import type { LevelFeed } from './security/level-feed.ts';
-import { pauseText, statusText } from './status-text.ts';
+import { pauseNow } from './security/security-commands.ts';
+import { agentsText, statusText } from './status-text.ts';
 
 export function createStatusBar(session: AppSession, feed: PendingFeed, levels: LevelFeed, alarms: AlarmFeed): Disposable {
   const bag = createDisposableBag();
   const item = bag.add(window.createStatusBarItem('banksman.status', StatusBarAlignment.Left, 10));
   item.name = 'Banksman';
   item.command = 'banksman.showApprovals';
-  const paused = bag.add(window.createStatusBarItem('banksman.paused', StatusBarAlignment.Left, 9));
-  paused.name = t('Banksman: Agents Paused');
-  paused.command = 'banksman.pauseAgents';
+  const agents = bag.add(window.createStatusBarItem('banksman.agents', StatusBarAlignment.Left, 9));
+  agents.name = t('Banksman: Agents');
+  agents.command = { command: 'banksman.pauseAgents', title: t('Pause or Resume All Agents'), arguments: [pauseNow] };
   const show = () => {
     const { state } = session;
     const facts = { state: feed.stateName, pending: feed.pending, level: levels.level, bypasses: bypasses(), alarms: alarms.alarms };
@@ -26,7 +27,7 @@ export function createStatusBar(session: AppSession, feed: PendingFeed, levels: 
     item.accessibilityInformation = { label: text.spoken, role: 'button' };
     item.backgroundColor = text.attention === 'none' ? undefined : new ThemeColor(`statusBarItem.${text.attention}Background`);
     item.show();
-    showPause(paused, levels.level?.paused);
+    showAgents(agents, state.kind === 'ready' && state.app.isAway !== true ? levels.level : undefined, feed.pending);
   };
   bag.add({ dispose: feed.onChange(show) });
   bag.add({ dispose: levels.onChange(show) });
@@ -37,16 +38,17 @@ export function createStatusBar(session: AppSession, feed: PendingFeed, levels: 
   return bag;
 }
 
-/** Only while agents are paused. */
-function showPause(item: StatusBarItem, paused: Pause | undefined): void {
-  if (paused === undefined) {
+/** Whether agents work, wait or are paused; a click pauses. Nothing while that is not known. */
+function showAgents(item: StatusBarItem, level: EffectiveLevel | undefined, pending: number): void {
+  if (level === undefined) {
     item.hide();
     return;
   }
-  item.text = `$(debug-pause) ${t('Agents paused')}`;
-  item.tooltip = pauseText(paused);
-  item.accessibilityInformation = { label: t('Banksman: agents are paused. {0}', pauseText(paused)), role: 'button' };
-  item.backgroundColor = new ThemeColor('statusBarItem.warningBackground');
+  const { text, tooltip, spoken } = agentsText(level.paused, pending);
+  item.text = text;
+  item.tooltip = tooltip;
+  item.accessibilityInformation = { label: spoken, role: 'button' };
+  item.backgroundColor = level.paused === undefined ? undefined : new ThemeColor('statusBarItem.warningBackground');
   item.show();
 }
 

@@ -105,6 +105,19 @@ export function pauseText({ by, at, reason, warning }: Pause): string {
   return `${paused}${told.join('')}. ${t('Select to resume them.')}`;
 }
 
+/** The one state of all agents of the store; its tooltip is plain text. */
+export function agentsText(paused: Pause | undefined, pending: number): Omit<StatusText, 'attention'> {
+  if (paused !== undefined) {
+    const words = t('Agents: paused');
+    const since = pauseText(paused);
+    return { text: `$(debug-pause) ${words}`, tooltip: since, spoken: `${words}. ${since}` };
+  }
+  const words = pending === 0 ? t('Agents: running') : t('Agents: {0} waiting', pending);
+  const waiting = pending === 1 ? t('1 request waits for a person. ') : pending > 1 ? t('{0} requests wait for a person. ', pending) : '';
+  const click = `${waiting}${t('Select to pause all agents: in every window and process they change nothing more, until a person resumes them.')}`;
+  return { text: `$(${pending === 0 ? 'play' : 'watch'}) ${words}`, tooltip: click, spoken: `${words}. ${click}` };
+}
+
 export function unusedWords(keys: readonly string[]): string {
   const named = keys.map((key) => `banksman.${key}`).join(', ');
   return keys.length === 1

@@ -5,15 +5,13 @@ import * as path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ExtensionContext, env, type LogOutputChannel, window, workspace } from 'vscode';
 import { describeTools } from '#app/catalog';
-import { type Config, configSchema, parseConfig } from '#app/config/config';
 import { defaultConfigFile, defaultStateDir } from '#app/config/paths';
 import { serviceSocket } from '#app/for-hosts';
 import { createHandOver } from '#app/plans/hand-over';
 import type { PlanHandOver } from '#app/plans/plans';
 import type { App } from '#kernel/app';
-import type { RequestRecord } from '#kernel/approval/request';
+import { type RequestRecord, requestLifeMs } from '#kernel/approval/request';
 import { toFault } from '#kernel/errors';
-import { isJsonObject } from '#kernel/json';
 import type { Log } from '#kernel/ports/log';
 import { registerActivity } from './activity/activity-panel.ts';
 import { AlarmFeed } from './alarm-feed.ts';
@@ -44,6 +42,7 @@ import { reviewRequest } from './gate/review.ts';
 import { createWindowDialogs } from './gate/window-dialogs.ts';
 import { t } from './l10n.ts';
 import { logRequests } from './log-requests.ts';
+import { watchRequests } from './new-requests.ts';
 import { reportProblems, watchTrail } from './notices.ts';
 import { notify } from './notify.ts';
 import { registerParticipant } from './participant/register-participant.ts';
@@ -56,6 +55,7 @@ import { LevelFeed } from './security/level-feed.ts';
 import { registerSecurityCommands } from './security/security-commands.ts';
 import { createStatusBar } from './status-bar.ts';
 import { registerLanguageModelTools } from './tools/language-model-tools.ts';
+import { changesConfig, readSettings, section, settingsClusterNames, settingsOf } from './window-settings.ts';
 
 export interface WindowSession {
   end(): Promise<void>;
@@ -116,7 +116,7 @@ function surfaces(core: Core): Disposable[] {
   const tools = describeTools();
   const person = `user:${core.osUser}`;
   const cannotRead = (what: string) => (error: unknown) => log.warn(`${what} cannot be read: ${toFault(error).message}`);
-  const details = createDetailsPanels(session, cannotRead('a request'));
+  const details = createDetailsPanels({ session, extensionUri: context.extensionUri, onError: cannotRead('a request') });
   const documents = createResultDocuments();
   const review = (id: string): Promise<unknown> => gate.review(id);
   const byHand = (record: RequestRecord) => void runByHand(record, { session, tools, person, documents, review });
@@ -128,7 +128,7 @@ function surfaces(core: Core): Disposable[] {
   const diff = createWriteDiff(session);
   const confirm = { queue: core.queue, dialogs: core.dialogs, now };
   const acting = { runner, confirm, documents, osUser: core.osUser, review };
-  const { configFile } = core.places;
+  const { configFile, stateDir } = core.places;
   const settings = { session, confirm, configFile, signer: () => readSigner(context.secrets, person) };
   return [
     documents,
@@ -143,18 +143,14 @@ function surfaces(core: Core): Disposable[] {
     ...looks(core, { ...acting, tools }, settings),
     ...registerApprovalCommands({ session, person, review, confirm, showDetails: details.show, showDiff: diff.show }),
     ...registerSecurityCommands(settings),
-    registerTestCommand(session, () => settingsOf(core.places).commandRules),
+    registerTestCommand(session, () => settingsOf(stateDir).commandRules),
     ...registerOpenPage(session),
     ...registerMaintenanceCommands({ session, channel: core.channel, documents, secrets: context.secrets }),
     registerUndoRun({ session, confirm }),
     registerSeenAttempt(session, confirm, person, () => feed.reread()),
-    registerClusterTokenCommand(context.secrets, session, () => settingsClusterNames(readSettings(core.places.stateDir))),
-    registerCopyClientConfiguration({
-      extensionPath: context.extensionPath,
-      configFile,
-      settings: () => readSettings(core.places.stateDir),
-    }),
-    ...planSurfaces({ session, feed, cannotRead }, { ...settings, osUser: core.osUser, review, showDetails: details.show }),
+    registerClusterTokenCommand(context.secrets, session, () => settingsClusterNames(readSettings(stateDir))),
+    registerCopyClientConfiguration({ extensionPath: context.extensionPath, configFile, settings: () => readSettings(stateDir) }),
+    ...lists({ session, feed, cannotRead, context }, { ...settings, osUser: core.osUser, review, showDetails: details.show }),
     createStatusBar(session, feed, levels, alarms),
     ...notices(core),
     ...reloadTriggers(core),
@@ -188,17 +184,20 @@ function notices({ context, session, log }: Core): Disposable[] {
 interface ListParts {
   readonly session: AppSession;
   readonly feed: PendingFeed;
+  readonly context: ExtensionContext;
   cannotRead(what: string): (error: unknown) => void;
 }
 
-/** The lists of requests and plans, and a person's hand on the latter. */
-function planSurfaces({ session, feed, cannotRead }: ListParts, deps: Omit<PlanCommandDeps, 'changed'>): Disposable[] {
+/** The lists of requests and plans, a person's hand on the latter, and that they are told of what is new. */
+function lists({ session, feed, context, cannotRead }: ListParts, deps: Omit<PlanCommandDeps, 'changed'>): Disposable[] {
   const plans = new PlanFeed({ session, onError: cannotRead('plans'), onEnd: (plan) => void tellPlanEnd(plan) });
   const changed = () => plans.again();
+  const acts = { session, person: `user:${deps.osUser}`, confirm: deps.confirm, memory: context.globalState };
   return [
     plans,
     ...registerPlanCommands({ ...deps, changed }),
-    createApprovalsViews(session, { state: feed, plans }, cannotRead('the requests')),
+    watchRequests({ session, review: deps.review, onError: cannotRead('what is new') }),
+    createApprovalsViews(session, { state: feed, plans, acts }, cannotRead('the requests')),
   ];
 }
 
@@ -233,11 +232,20 @@ function windowGate(
           whyNotHere,
           runByHand: run,
           pause,
+          at,
           alarms,
         }),
       ),
   });
 }
+
+/** No request lives longer than an hour. */
+function at(time: number, act: () => void): () => void {
+  const timer = setTimeout(act, Math.min(Math.max(0, time - Date.now()), requestLifeMs) + momentMs).unref();
+  return () => clearTimeout(timer);
+}
+
+const momentMs = 500;
 
 /** Settings and tokens are read when an App is built, so a change of either means a new one. */
 function reloadTriggers({ context, session, log }: Core): Disposable[] {
@@ -247,7 +255,7 @@ function reloadTriggers({ context, session, log }: Core): Disposable[] {
     session.reload();
   };
   return [
-    workspace.onDidChangeConfiguration((event) => reloadWhen(event.affectsConfiguration(section), 'the settings')),
+    workspace.onDidChangeConfiguration((event) => reloadWhen(changesConfig(event), 'the settings')),
     workspace.onDidChangeWorkspaceFolders(() => reloadWhen(true, 'the folders')),
     context.secrets.onDidChange(({ key }) => reloadWhen(key.startsWith(tokenSecret('')), 'the API tokens')),
   ];
@@ -308,7 +316,7 @@ interface Places {
 
 /** @throws {Fault} `bad_config` that names the setting; or what the store says when it cannot be opened */
 async function startApp(context: ExtensionContext, places: Places & { readonly handOver: PlanHandOver }, log: Log): Promise<App> {
-  const config = settingsOf(places);
+  const config = settingsOf(places.stateDir);
   warnOfApprovers(log);
   // Loaded on first need: it brings the connectors along, which a window that uses no tool never pays for.
   const { createApp } = await import('#app/create-app');
@@ -333,11 +341,6 @@ async function startApp(context: ExtensionContext, places: Places & { readonly h
   return createApp({ ...parts, origin: 'editor', clusterToken: async (name) => (await context.secrets.get(tokenSecret(name)))?.trim() });
 }
 
-/** @throws {Fault} `bad_config` that names the setting */
-function settingsOf({ stateDir }: Places): Config {
-  return parseConfig(readSettings(stateDir), 'settings `banksman.*`');
-}
-
 /** It counts for nothing; whoever wrote it wanted it to. */
 function warnOfApprovers(log: Log): void {
   if (workspace.getConfiguration(section).inspect('approvers')?.globalValue === undefined) return;
@@ -348,46 +351,4 @@ function warnOfApprovers(log: Log): void {
       '`banksman.approvers`',
     ),
   );
-}
-
-/** The settings `banksman.*` as one raw configuration. */
-const section = 'banksman';
-
-/**
- * What a person set for this machine; keys nobody set are left out. Workspace and folder values are not read at all: the manifest gives
- * every setting machine scope, and this holds should a manifest ever say otherwise.
- */
-function readSettings(stateDir: string): Record<string, unknown> {
-  const settings = workspace.getConfiguration(section);
-  const raw: Record<string, unknown> = {};
-  for (const key of Object.keys(configSchema.shape)) {
-    // SECURITY: any extension can write a setting without a prompt; who approves stands in the machine's configuration file alone.
-    if (key === 'approvers') continue;
-    const value = settings.inspect(key)?.globalValue;
-    if (value !== undefined) raw[key] = value;
-  }
-  raw.workspace = withRoot(raw.workspace, stateDir);
-  return raw;
-}
-
-/** `workspace.root` counts from the first folder of this window. Anything but an object with a text there is left for the schema to name. */
-function withRoot(value: unknown, stateDir: string): unknown {
-  if (value !== undefined && !isJsonObject(value)) return value;
-  const root = value?.root ?? '.';
-  return typeof root === 'string' ? { ...value, root: path.resolve(firstFolder(stateDir), root) } : value;
-}
-
-/** Without a folder: a place that does not exist, never the current directory. */
-function firstFolder(stateDir: string): string {
-  const folder = workspace.workspaceFolders?.find((item) => item.uri.scheme === 'file');
-  return folder?.uri.fsPath ?? path.join(stateDir, 'no-workspace');
-}
-
-/** The names of the configured clusters, also while something else in the settings is wrong. */
-function settingsClusterNames(raw: Record<string, unknown>): string[] {
-  const clusters: unknown[] = Array.isArray(raw.clusters) ? raw.clusters : [];
-  return clusters.flatMap((cluster) => {
-    const name: unknown = typeof cluster === 'object' && cluster !== null && 'name' in cluster ? cluster.name : undefined;
-    return typeof name === 'string' && name !== '' ? [name] : [];
-  });
 }

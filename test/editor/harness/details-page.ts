@@ -6,3 +6,9 @@ export async function waitDetails(page: Page, title: string): Promise<FrameLocat
   await frame.locator('h1', { hasText: title }).waitFor({ timeout: 60_000 });
   return frame;
 }
+
+/** Unfolds all that is folded at first, as a person does; it is read then. */
+export async function unfoldDetails(details: FrameLocator): Promise<void> {
+  for (const fold of await details.locator('#rest details:not([open]) > summary').all()) await fold.click();
+  await details.locator('.trail').waitFor({ timeout: 30_000 });
+}

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { approvalRows, openApprovals, openHistory, pressRowAction, waitRow, waitRowGone } from '../harness/approvals-view.ts';
 import { attack, HOSTILE_EXTENSION } from '../harness/attack.ts';
 import { callFromCommandLine } from '../harness/command-line.ts';
-import { waitDetails } from '../harness/details-page.ts';
+import { unfoldDetails, waitDetails } from '../harness/details-page.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
 import { approveInModal, closeModals, waitModal } from '../harness/modal.ts';
 import { waitForNotification } from '../harness/notifications.ts';
@@ -82,7 +82,7 @@ describe('a plan', () => {
     ]);
     await pressRowAction(bench.page, 'Run a plan of 3', 'Show Details');
     const details = await waitDetails(bench.page, 'Run a plan of 3 steps');
-    await details.locator('.trail').waitFor({ timeout: 30_000 });
+    await unfoldDetails(details);
     const text = await details.locator('main').innerText();
     for (const part of [
       'The plan',

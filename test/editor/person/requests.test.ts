@@ -13,10 +13,10 @@ import {
 import { sendPrompt } from '../harness/chat.ts';
 import { callFromCommandLine } from '../harness/command-line.ts';
 import { guestStatus } from '../harness/demo-api.ts';
-import { waitDetails } from '../harness/details-page.ts';
+import { unfoldDetails, waitDetails } from '../harness/details-page.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
 import { approveInModal, waitModal } from '../harness/modal.ts';
-import { pickRow, typeInto } from '../harness/palette.ts';
+import { pickRow, runCommand, typeInto } from '../harness/palette.ts';
 import { screenshot } from '../harness/screenshot.ts';
 import { seedRequests } from '../harness/seed-requests.ts';
 import { toolResults, waitForToolResult } from '../harness/tool-results.ts';
@@ -51,7 +51,7 @@ describe('a request', () => {
     await (await waitModal(bench.page, 'Stop VM 100')).click('Show Details');
     const details = await waitDetails(bench.page, 'Stop VM 100');
     await details.getByText('Last backup').waitFor({ timeout: 30_000 });
-    await details.locator('.trail').waitFor({ timeout: 30_000 });
+    await unfoldDetails(details);
     const text = await details.locator('main').innerText();
     for (const part of ['Waits for a person', 'running', 'Snapshots', 'HA', 'classify', 'stop vm 100 on pve']) expect(text).toContain(part);
     await screenshot(bench.page, 'f1-details');
@@ -112,15 +112,15 @@ describe('a request', () => {
   });
 });
 
-/** Presses the row at the end of the list; the row `text`, the last of the next page, is then there. */
+/** Presses the row at the start of the list, where the older ones follow; the row `text`, the oldest of the next page, is then there. */
 async function loadMore(text: string): Promise<void> {
   const list = bench.page.locator('.part.sidebar .pane', { hasText: 'Pending Approvals' }).locator('.monaco-list');
   await list.focus();
-  await bench.page.keyboard.press('End');
+  await bench.page.keyboard.press('Home');
   await bench.page.locator('.part.sidebar .monaco-list-row', { hasText: 'Load More…' }).click();
   await waitUntil(`the row ${text}`, async () => {
     await list.focus();
-    await bench.page.keyboard.press('End');
+    await bench.page.keyboard.press('Home');
     return bench.page.locator('.part.sidebar .monaco-list-row', { hasText: text }).isVisible();
   });
 }
@@ -144,29 +144,31 @@ describe('a reported block', () => {
 });
 
 describe('thousands of requests', () => {
-  it('come a page at a time, newest first, and are searched in the store', async () => {
+  it('come a page at a time, the newest three hundred first and the oldest of them on top, and are searched in the store', async () => {
+    await runCommand(bench.page, 'Banksman: Group Pending Approvals');
+    await pickRow(bench.page, 'Not Grouped');
     await seedRequests(bench.stateDir, 1200);
-    await waitRow(bench.page, 'Stop VM 11200', 60_000);
+    await waitRow(bench.page, 'Stop VM 10901', 60_000);
     await bench.page.locator('.statusbar-item', { hasText: /Banksman: \w+\s+1200/ }).waitFor({ timeout: 60_000 });
-    await loadMore('Stop VM 11001');
-    await loadMore('Stop VM 10901');
+    await loadMore('Stop VM 10801');
+    await loadMore('Stop VM 10701');
     await screenshot(bench.page, 'f4-thousands');
     await pressViewAction(bench.page, 'Pending Approvals', 'Search Pending Approvals');
     await typeInto(bench.page, 'VM 10001 ', 'Search Requests');
     await bench.page.keyboard.press('Enter');
     await waitRow(bench.page, 'Stop VM 10001', 60_000);
-    await waitRowGone(bench.page, 'Stop VM 11200');
+    await waitRowGone(bench.page, 'Stop VM 10901');
     expect((await approvalRows(bench.page)).map((row) => row.label).filter((label) => /^Stop VM \d{5}$/.test(label))).toEqual([
       'Stop VM 10001',
     ]);
     await screenshot(bench.page, 'f5-search');
     await pressViewAction(bench.page, 'Pending Approvals', 'Clear Filter');
-    await waitRow(bench.page, 'Stop VM 11200', 60_000);
+    await waitRow(bench.page, 'Stop VM 10901', 60_000);
     await pressViewAction(bench.page, 'Pending Approvals', 'Filter Pending Approvals');
     await pickRow(bench.page, 'CLI');
     await bench.page.keyboard.press('Enter');
     await bench.page.locator('.part.sidebar .message', { hasText: 'Nothing here fits CLI' }).waitFor({ timeout: 60_000 });
     await pressViewAction(bench.page, 'Pending Approvals', 'Clear Filter');
-    await waitRow(bench.page, 'Stop VM 11200', 60_000);
+    await waitRow(bench.page, 'Stop VM 10901', 60_000);
   });
 });

@@ -27,10 +27,12 @@ import { statusNames } from '../request-words.ts';
 import { hostNames } from './agent-name.ts';
 import type { ApprovalRow } from './approval-row.ts';
 import { type EmptyRow, emptyHistory, emptyPending } from './empty-rows.ts';
+import { groupingIn, type PendingCommandDeps, registerPendingCommands } from './pending-commands.ts';
 import type { PendingFeed } from './pending-feed.ts';
 import type { ProblemRow } from './problem-rows.ts';
-import { createShownRows, RequestFeed, type ShownRows, type ViewElement } from './request-feed.ts';
+import { RequestFeed } from './request-feed.ts';
 import { filterInWords, noFilter, type RequestFilter } from './request-filter.ts';
+import { type ShownGroup, ShownRows, type ViewElement } from './shown-rows.ts';
 
 const countdownMs = 5000;
 
@@ -45,28 +47,32 @@ interface RequestListOptions {
   readonly state?: PendingFeed;
   /** Those under way, above the requests; absent there as well. */
   readonly plans?: PlanFeed;
+  /** What can be done with all of it; absent there as well. */
+  readonly acts?: PendingCommandDeps;
   readonly session: AppSession;
 }
 
 /** Shows `feed`. Returns what to dispose. */
 function createRequestList(options: RequestListOptions): Disposable {
-  const { feed, state, plans, name } = options;
+  const { feed, state, plans, name, acts } = options;
   const bag = createDisposableBag();
   const changed = bag.add(new EventEmitter<ViewElement | undefined>());
-  const shown = createShownRows();
+  const shown = new ShownRows();
   const view = bag.add(
     window.createTreeView<ViewElement>(options.viewId, {
-      showCollapseAll: false,
+      showCollapseAll: acts !== undefined,
       treeDataProvider: {
         onDidChangeTreeData: changed.event,
-        getChildren: (element) => (element ? stepsBelow(element, shown, options) : shown.elements()),
+        getChildren: (element) => (element ? below(element, shown, options) : shown.elements()),
+        getParent: (element) => shown.parent(element),
         getTreeItem: (element) => treeItem(element, shown, `banksman.loadMore${name}`),
       },
     }),
   );
   const redraw = () => {
     const running = { problems: state?.problems ?? [], plans: plans?.plans ?? [] };
-    const rows = { ...running, records: feed.records, hasMore: feed.hasMore, empty: emptyRows(options) };
+    const arranged = acts === undefined ? {} : { grouping: groupingIn(acts.memory) };
+    const rows = { ...running, ...arranged, records: feed.records, hasMore: feed.hasMore, empty: emptyRows(options) };
     for (const element of shown.update(rows, Date.now())) changed.fire(element);
   };
   const refresh = () => {
@@ -79,6 +85,8 @@ function createRequestList(options: RequestListOptions): Disposable {
   bag.add(whileVisible(view, redraw));
   bag.add(workspace.onDidGrantWorkspaceTrust(refresh));
   for (const item of listCommands(options)) bag.add(item);
+  const list = { shown, records: () => feed.records, filter: () => feed.filter, redraw };
+  for (const item of acts === undefined ? [] : registerPendingCommands(acts, list)) bag.add(item);
   refresh();
   return bag;
 }
@@ -184,8 +192,9 @@ function filterItems(filter: RequestFilter, statuses: readonly RequestStatus[]):
   ];
 }
 
-/** The steps of a plan, as they are when they are looked at; of one under way they are in the feed. */
-async function stepsBelow(element: ViewElement, shown: ShownRows, { feed, session, state }: RequestListOptions): Promise<ViewElement[]> {
+/** What a group holds; the steps of a plan, as they are when they are looked at; of one under way they are in the feed. */
+async function below(element: ViewElement, shown: ShownRows, { feed, session, state }: RequestListOptions): Promise<ViewElement[]> {
+  if (element.kind === 'group') return shown.members(element.key);
   if (element.kind !== 'plan' && element.kind !== 'approval') return [];
   const waits = element.kind === 'approval' && state !== undefined;
   const rows = element.kind === 'plan' ? shown.plan(element.id)?.steps : await readSteps(element.id, waits);
@@ -205,8 +214,22 @@ function treeItem(element: ViewElement, shown: ShownRows, moreCommand: string): 
   if (element.kind === 'more') return moreItem(moreCommand);
   if (element.kind === 'empty') return emptyItem(element.row);
   if (element.kind === 'step') return stepItem(element);
+  if (element.kind === 'group') return groupItem(element.key, shown.group(element.key));
   if (element.kind === 'plan') return planItem(element.id, shown.plan(element.id));
   return requestItem(element.id, shown.row(element.id));
+}
+
+function groupItem(key: string, group: ShownGroup | undefined): TreeItem {
+  const { Collapsed, Expanded } = TreeItemCollapsibleState;
+  const item = new TreeItem(group?.label ?? key, group?.opens === false ? Collapsed : Expanded);
+  item.id = `group ${key}`;
+  if (group === undefined) return item;
+  item.contextValue = 'bm-group';
+  item.description = group.description;
+  item.tooltip = group.tooltip;
+  item.iconPath = new ThemeIcon(group.icon);
+  item.accessibilityInformation = { label: group.spoken };
+  return item;
 }
 
 function planItem(id: string, plan: PlanUnderWay | undefined): TreeItem {
@@ -242,13 +265,13 @@ function requestItem(id: string, row: ApprovalRow | undefined): TreeItem {
   const item = new TreeItem(row?.label ?? id, isPlan ? Collapsed : None);
   item.id = id;
   if (!row) return item;
-  item.contextValue = `bm-${row.kind}${isPlan ? '+' : ''}`;
+  const waits = row.kind === 'approval' || row.kind === 'report';
+  item.contextValue = `${waits ? 'bmw' : 'bm'}-${row.kind}${isPlan ? '+' : ''}`;
   item.description = row.description;
   item.iconPath = new ThemeIcon(row.icon, new ThemeColor(row.iconColor));
   item.accessibilityInformation = { label: row.spoken };
   // Neither trusted (no command links) nor HTML nor icons: a request's words come from a model.
   item.tooltip = new MarkdownString(row.tooltip, false);
-  const waits = row.kind === 'approval' || row.kind === 'report';
   item.command = waits
     ? { command: 'banksman.review', title: t('Review'), arguments: [id] }
     : { command: 'banksman.showDetails', title: t('Show Details'), arguments: [id] };
@@ -258,6 +281,7 @@ function requestItem(id: string, row: ApprovalRow | undefined): TreeItem {
 function moreItem(command: string): TreeItem {
   const item = new TreeItem(t('Load More…'), TreeItemCollapsibleState.None);
   item.contextValue = 'more';
+  item.accessibilityInformation = { label: t('Load more requests'), role: 'button' };
   item.iconPath = new ThemeIcon('ellipsis');
   item.command = { command, title: t('Load More') };
   return item;
@@ -292,15 +316,18 @@ const pending: readonly RequestStatus[] = ['pending'];
 /** Approved ones too: until they are used they can be taken back. */
 const decided: readonly RequestStatus[] = ['approved', 'consumed', 'denied', 'revoked', 'expired', 'cancelled'];
 
+/** What agents have open at once, but for a flood: all of it can be seen and grouped. */
+const rowsAtFirst = 300;
+
 export function createApprovalsViews(
   session: AppSession,
-  { state, plans }: Required<Pick<RequestListOptions, 'state' | 'plans'>>,
+  { state, plans, acts }: Required<Pick<RequestListOptions, 'state' | 'plans' | 'acts'>>,
   onError: (error: unknown) => void,
 ): Disposable {
   const bag = createDisposableBag(onError);
-  const waiting = bag.add(new RequestFeed({ session, statuses: pending, onError }));
+  const waiting = bag.add(new RequestFeed({ session, statuses: pending, rows: rowsAtFirst, onError }));
   const over = bag.add(new RequestFeed({ session, statuses: decided, onError }));
-  bag.add(createRequestList({ session, viewId, name: 'Pending', feed: waiting, statuses: pending, state, plans }));
+  bag.add(createRequestList({ session, viewId, name: 'Pending', feed: waiting, statuses: pending, state, plans, acts }));
   bag.add(createRequestList({ session, viewId: historyViewId, name: 'History', feed: over, statuses: decided }));
   return bag;
 }

@@ -36,6 +36,8 @@ const ownCommands: readonly CommandContribution[] = [
   { command: 'banksman.showDiff', title: 'Compare with the File', category, icon: '$(diff)' },
   ...listCommands('Pending', 'Pending Approvals'),
   ...listCommands('History', 'Decided Requests'),
+  { command: 'banksman.groupPending', title: 'Group Pending Approvals…', category, icon: '$(list-tree)' },
+  { command: 'banksman.denyAll', title: 'Deny All…', category, icon: '$(circle-slash)' },
   { command: 'banksman.showActivity', title: 'Show Activity', category, icon: '$(graph-line)' },
   { command: 'banksman.showPolicy', title: 'Show Policy', category, icon: '$(shield)' },
   { command: 'banksman.searchCluster', title: 'Search Clusters…', category, icon: '$(search)' },
@@ -90,14 +92,15 @@ export function commandContributions(tools: readonly ToolDescription[]): readonl
 const onView = `view == ${viewId}`;
 const onHistory = `view == ${historyViewId}`;
 const onClusters = `view == ${clusterViewId}`;
-/** What kind of row: names of our own, so that no other view's row is meant. A plan's ends with `+`. */
-const waits = 'viewItem =~ /^bm-(approval|report)/';
+/** What kind of row: names of our own, so that no other view's row is meant. What waits begins with `bmw`, a plan's ends with `+`. */
+const waits = 'viewItem =~ /^bmw/';
 const approved = 'viewItem =~ /^bm-approved/';
-const over = 'viewItem =~ /^bm-(approved|decided)/';
+const over = 'viewItem =~ /^bm-[ad]/';
 const running = 'viewItem == bm-plan-running';
 const paused = 'viewItem == bm-plan-paused';
 const underWay = 'viewItem =~ /^bm-plan/';
-const strikable = 'viewItem =~ /^bm-(approval.|step)/';
+const group = 'viewItem == bm-group';
+const strikable = 'viewItem =~ /^bm(w-a.*\\+|-step)/';
 const undoable = 'viewItem == bm-decided+';
 
 const onGuest = 'viewItem =~ /^bmc-guest/';
@@ -110,14 +113,16 @@ const rowMenus = [
   { command: 'banksman.showDetails', when: waits, group: 'inline@2' },
   { command: 'banksman.openPage', when: `${waits} && banksman.page`, group: 'inline@3' },
   { command: 'banksman.deny', when: waits, group: 'inline@4' },
-  { command: 'banksman.review', when: waits, group: '1_answer@1' },
-  { command: 'banksman.deny', when: waits, group: '1_answer@2' },
-  { command: 'banksman.openPage', when: `${waits} && banksman.page`, group: '1_answer@3' },
-  { command: 'banksman.showDetails', when: waits, group: '2_look@1' },
+  { command: 'banksman.review', when: waits, group: '1@1' },
+  { command: 'banksman.deny', when: waits, group: '1@2' },
+  { command: 'banksman.openPage', when: `${waits} && banksman.page`, group: '1@3' },
+  { command: 'banksman.showDetails', when: waits, group: '2@1' },
   { command: 'banksman.revoke', when: approved, group: 'inline@1' },
   { command: 'banksman.showDetails', when: over, group: 'inline@2' },
-  { command: 'banksman.revoke', when: approved, group: '1_answer@1' },
-  { command: 'banksman.showDetails', when: over, group: '2_look@1' },
+  { command: 'banksman.revoke', when: approved, group: '1@1' },
+  { command: 'banksman.showDetails', when: over, group: '2@1' },
+  { command: 'banksman.denyAll', when: group, group: 'inline@1' },
+  { command: 'banksman.denyAll', when: group },
   { command: 'banksman.strikeSteps', when: strikable, group: 'inline@3' },
   { command: 'banksman.strikeSteps', when: strikable },
   { command: 'banksman.pausePlan', when: running, group: 'inline@1' },
@@ -126,7 +131,7 @@ const rowMenus = [
   { command: 'banksman.resumePlan', when: paused },
   { command: 'banksman.stopPlan', when: underWay, group: 'inline@2' },
   { command: 'banksman.stopPlan', when: underWay },
-  { command: 'banksman.undoPlan', when: undoable, group: '1_answer@1' },
+  { command: 'banksman.undoPlan', when: undoable, group: '1@1' },
   { command: 'banksman.startGuest', when: isStopped, group: 'inline@1' },
   { command: 'banksman.shutdownGuest', when: runs, group: 'inline@1' },
   { command: 'banksman.doOnRow', when: hasTools, group: 'inline@2' },
@@ -147,6 +152,8 @@ export const menus = {
     ...listActions(onClusters, 'Cluster'),
     { command: 'banksman.refreshCluster', when: onClusters, group: 'navigation@4' },
     { command: 'banksman.sortCluster', when: onClusters, group: '1_look@1' },
+    { command: 'banksman.groupPending', when: onView, group: '0@0' },
+    { command: 'banksman.denyAll', when: onView, group: '0@1' },
     { command: 'banksman.showActivity', when: onView, group: 'navigation@8' },
     { command: 'banksman.showLog', when: onView, group: 'navigation@9' },
     { command: 'banksman.showPolicy', when: onView, group: '1_check@0' },

@@ -3,7 +3,7 @@ import type { ToolDescription } from '#kernel/tool';
 import { commandContributions, menus } from './commands.ts';
 import { languageModelToolContributions } from './language-model-tools.ts';
 import { chatParticipants } from './participant.ts';
-import { settingContributions } from './settings.ts';
+import { attentionSettings, settingContributions } from './settings.ts';
 import { views, viewsContainers, viewsWelcome } from './views.ts';
 
 const walkthroughs = [
@@ -65,6 +65,8 @@ const walkthroughs = [
   },
 ];
 
+const settings: Readonly<Record<string, object>> = { ...settingContributions(), ...attentionSettings() };
+
 /** Top-level keys of package.json that the generator owns. */
 export function manifestParts(tools: readonly ToolDescription[]) {
   return {
@@ -80,7 +82,7 @@ export function manifestParts(tools: readonly ToolDescription[]) {
       untrustedWorkspaces: {
         supported: 'limited',
         description: 'In an untrusted workspace only tools that read run; everything else is refused.',
-        restrictedConfigurations: Object.keys(settingContributions()),
+        restrictedConfigurations: Object.keys(settings),
       },
       virtualWorkspaces: {
         supported: 'limited',
@@ -90,7 +92,7 @@ export function manifestParts(tools: readonly ToolDescription[]) {
     contributes: {
       languageModelTools: languageModelToolContributions(tools),
       chatParticipants,
-      configuration: { title: 'Banksman', properties: settingContributions() },
+      configuration: { title: 'Banksman', properties: settings },
       commands: commandContributions(tools),
       menus,
       viewsContainers,

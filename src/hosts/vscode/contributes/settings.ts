@@ -69,6 +69,25 @@ const texts: Record<Key, SettingText> = {
   },
 };
 
+/** How this person is told of requests: no part of the configuration, and read by the window alone. Machine scope, so that no folder silences what asks. */
+export function attentionSettings(): Record<string, object> {
+  return {
+    'banksman.notify': {
+      enum: ['all', 'red', 'never'],
+      default: 'all',
+      scope: 'machine',
+      markdownDescription:
+        'Which requests of agents outside this editor’s chat a notification tells of: `all`, `red` calls only, or `never`. They stand in **Pending Approvals** all the same; the chat’s own calls ask in a dialog.',
+    },
+    'banksman.notifyWhen': {
+      enum: ['always', 'unfocused'],
+      default: 'always',
+      scope: 'machine',
+      markdownDescription: 'When such a notification is shown: `always`, or only while this window is `unfocused`.',
+    },
+  };
+}
+
 /**
  * Everything here is relevant to security, so all of it has machine scope: no repository, no workspace file and no other extension's
  * defaults can set it.

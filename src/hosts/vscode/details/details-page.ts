@@ -1,22 +1,23 @@
-/** Everything there is to know about one request, as a page without scripts. */
+/** Everything there is to know about one request: what it does, what it affects, who asks and whether anybody waits; the rest is folded. */
 import { isForPhones, qrDrawing } from '#app/people/qr-code';
 import type { Explanation } from '#kernel/app';
-import type { ReviewCard } from '#kernel/approval/answer';
+import type { CardSection, ReviewCard } from '#kernel/approval/answer';
 import { grantsEnd, type RequestRecord, type RequestStatus } from '#kernel/approval/request';
 import { isSettledReport, lapsedUnused } from '#kernel/approval/request-end';
 import { applyHeldTool } from '#kernel/effects';
-import type { JsonObject } from '#kernel/json';
+import { isJsonObject, type JsonObject, textOf } from '#kernel/json';
 import type { LiveFact } from '#kernel/live';
 import { type PlanProgress, planIn } from '#kernel/plans/plan-progress';
 import { describeTarget, isTargetKind, type Target } from '#kernel/resource';
 import { Html, html, lines, nothing } from '#kernel/text/html';
 import { changeLines, changesIn } from '#kernel/text/shown-change';
+import { showPlainly } from '#kernel/text/text';
+import { unifiedDiff } from '#kernel/text/unified-diff';
 import { impactInWords } from '#kernel/tiers';
 import { agentName } from '../approvals-view/agent-name.ts';
 import { t } from '../l10n.ts';
 import { shownSteps, standingNames, stepNames, stepWord } from '../plans/step-rows.ts';
 import { statusNames } from '../request-words.ts';
-import { detailsStyle } from './details-style.ts';
 import { writes } from './write-sides.ts';
 
 /** What is read while the page is open already: undefined while it is under way, a text where it cannot be read. */
@@ -31,10 +32,6 @@ export interface RequestFacts {
   readonly progress?: PlanProgress;
   /** Origin of the page on which it can be approved with a passkey; absent: there is none. */
   readonly page?: string;
-  /** ms since the epoch */
-  readonly now: number;
-  /** Of this one page. */
-  readonly nonce: string;
 }
 
 const maxArguments = 20_000;
@@ -50,39 +47,35 @@ function statusOf(record: RequestRecord): string {
   return lapsedUnused(record) ? t('approved, not used in time') : (statusInWords[record.status] ?? statusNames[record.status]);
 }
 
-/** A whole HTML document. SECURITY: its policy allows this one style sheet and nothing else: no script, no image, no request. */
-export function detailsPage(facts: RequestFacts): string {
-  const { record, card, nonce } = facts;
-  const csp = `default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'`;
-  const page = html`<!DOCTYPE html>
-<html lang="${t('en')}">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${new Html(csp)}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${card.title}</title>
-<style nonce="${nonce}">${new Html(detailsStyle)}</style>
-</head>
-<body>
-<main>
-<h1>${card.title.replace(/\?$/, '')}</h1>
-${banner(facts)}
-${actions(record, facts.page !== undefined)}
-${planSection(facts)}
-${section(t('What'), whatRows(record))}
+/** `state` is spoken when it changes; what is folded at first is in `rest`. */
+export const detailsParts = ['state', 'acts', 'card', 'rest'] as const;
+
+/** SECURITY: markup in which everything from outside is escaped; its buttons say a verb, and the panel knows which request is meant. */
+export function detailsMarkup(facts: RequestFacts): Record<(typeof detailsParts)[number], string> {
+  const { record, card, page } = facts;
+  const isCall = record.reported === undefined;
+  const parts = {
+    state: banner(facts),
+    acts: html`${actions(record, page !== undefined)}${timeLeft(facts)}`,
+    card: html`${planSection(facts)}
+${section(t('What it does'), whatRows(record))}
 ${record.reported === undefined ? nothing : section(t('Reported block'), reportRows(record.reported))}
-${section(t('Who asks, and why'), whyRows(record))}
-${factList(t('What it affects, as told when it was asked'), record.risk)}
 ${heldSection(record.action.targets)}
+${isCall ? writtenSection(record) : nothing}
+${factList(t('What it affects, as told when it was asked'), record.risk)}
 ${record.action.cluster === null ? nothing : liveSection(facts.live)}
-${record.reported === undefined ? argumentSection(record) : nothing}
-${record.reported === undefined ? policySection(facts.policy) : nothing}
-${section(t('Times'), timeRows(record))}
-${record.status === 'pending' && facts.page !== undefined ? phoneSection(`${facts.page}/r/${record.id}`) : nothing}
-</main>
-</body>
-</html>`;
-  return page.markup;
+${section(t('Who asks, and why'), [...whyRows(record), ...agreeRows(card)])}`,
+    rest: html`${isCall ? fold('exact', t('Exactly what runs'), exactCall(record)) : nothing}
+${isCall ? fold('policy', t('What the policy says now'), policySection(facts.policy)) : nothing}
+${fold('times', t('Times and marks'), rowTable(timeRows(record)))}
+${record.status === 'pending' && page !== undefined ? phoneSection(`${page}/r/${record.id}`) : nothing}`,
+  };
+  return { state: parts.state.markup, acts: parts.acts.markup, card: parts.card.markup, rest: parts.rest.markup };
+}
+
+/** @param id by which it stays unfolded when it is drawn anew */
+function fold(id: string, title: string, inside: Html, isOpen = false): Html {
+  return html`<details id="fold-${id}"${isOpen ? new Html(' open') : nothing}><summary>${title}</summary>${inside}</details>`;
 }
 
 function banner({ record, card }: RequestFacts): Html {
@@ -90,32 +83,46 @@ function banner({ record, card }: RequestFacts): Html {
     return html`<p class="banner bad">${t('This request was changed in the store after it was made. It cannot be approved. Run “Banksman: Verify Audit Trail”.')}</p>`;
   }
   const { status, decision } = record;
-  if (status === 'pending') return html`<p class="banner waits">${t('Waits for a person.')} ${stateOf(card).join(' ')}</p>`;
+  if (status === 'pending') return html`<p class="banner waits">${t('Waits for a person.')} ${linesOf(card, 'wait').join(' ')}</p>`;
   const by = decision === undefined ? nothing : html` ${t('by {0} in the {1}', decision.by, decision.via)}`;
   const said = decision?.message === undefined ? nothing : html`: “${decision.message}”`;
   return html`<p class="banner over"><strong>${statusOf(record)}</strong>${by}${said}</p>`;
 }
 
-/** In the card's own words: whether a call waits for the answer, and how long it can be given. */
-function stateOf({ sections }: RequestFacts['card']): readonly string[] {
-  return sections.filter(({ kind }) => kind === 'wait' || kind === 'state').flatMap(({ lines: said }) => said);
+/** Not in what is spoken: it changes every minute. */
+function timeLeft({ record, card }: RequestFacts): Html {
+  if (record.status !== 'pending') return nothing;
+  return html`<p class="dim">${linesOf(card, 'state').join(' ')}</p>`;
 }
 
-/** SECURITY: the links carry the id and nothing else; what they open asks in a dialog that no page and no program can answer. */
+/** In the card's own words: whether a call waits for the answer, who has to agree, how long it can be given. */
+function linesOf({ sections }: RequestFacts['card'], wanted: CardSection['kind']): readonly string[] {
+  return sections.filter(({ kind }) => kind === wanted).flatMap(({ lines: said }) => said);
+}
+
+function agreeRows(card: RequestFacts['card']): readonly Row[] {
+  const rules = linesOf(card, 'rules');
+  return rules.length === 0 ? [] : [[t('Who has to agree'), html`${rules.map((line) => html`${line}<br>`)}`]];
+}
+
+/** What a button of the page may run; each takes the request's id and none decides anything. */
+export const detailsVerbs = ['review', 'deny', 'revoke', 'showDiff', 'openPage', 'strikeSteps'] as const;
+type Verb = (typeof detailsVerbs)[number];
+
 function actions(record: RequestRecord, hasPage: boolean): Html {
-  const links = [
-    ...(record.status === 'pending' ? [link('review', t('Review…'), record.id), link('deny', t('Deny…'), record.id, 'quiet')] : []),
-    ...(record.status === 'pending' && planIn(record) !== undefined ? [link('strikeSteps', t('Strike Steps…'), record.id, 'quiet')] : []),
-    ...(record.status === 'pending' && hasPage ? [link('openPage', t('Open Approval Page'), record.id, 'quiet')] : []),
-    ...(record.status === 'approved' && record.reported === undefined ? [link('revoke', t('Revoke…'), record.id)] : []),
-    ...(writes(record.action) ? [link('showDiff', t('Compare with the File'), record.id, 'quiet')] : []),
+  const isPending = record.status === 'pending';
+  const buttons = [
+    ...(isPending ? [button('review', t('Review…')), button('deny', t('Deny…'), 'quiet')] : []),
+    ...(isPending && planIn(record) !== undefined ? [button('strikeSteps', t('Strike Steps…'), 'quiet')] : []),
+    ...(isPending && hasPage ? [button('openPage', t('Open Approval Page'), 'quiet')] : []),
+    ...(record.status === 'approved' && record.reported === undefined ? [button('revoke', t('Revoke…'))] : []),
+    ...(writes(record.action) ? [button('showDiff', t('Compare with the File'), 'quiet')] : []),
   ];
-  return links.length === 0 ? nothing : html`<p class="actions">${links}</p>`;
+  return buttons.length === 0 ? nothing : html`<p class="actions">${buttons}</p>`;
 }
 
-function link(command: string, label: string, id: string, look = ''): Html {
-  const href = `command:banksman.${command}?${encodeURIComponent(JSON.stringify([id]))}`;
-  return html`<a class="button ${look}" role="button" href="${href}">${label}</a>`;
+function button(verb: Verb, label: string, look = ''): Html {
+  return html`<button type="button" class="button ${look}" data-say="run" data-value="${verb}">${label}</button>`;
 }
 
 /** The whole card: the steps with how each stands, what others lose by them, how it ends and what nobody can foretell. */
@@ -146,33 +153,71 @@ function planSection({ record, card, progress }: RequestFacts): Html {
 /** For who has the passkey on a phone. */
 function phoneSection(address: string): Html {
   if (!isForPhones(address)) return nothing;
-  return html`<h2>${t('On a phone with a passkey')}</h2>
-${qrDrawing(address)}
-<p>${address}</p>`;
+  return fold('phone', t('On a phone with a passkey'), html`${qrDrawing(address)}<p>${address}</p>`);
 }
+
+/** So many lines of differences are read at once; of more, each file is unfolded by itself. */
+const linesUnfolded = 120;
 
 /** SECURITY: escaped twice over: what would hide or reorder is shown as its code, and nothing is markup. */
 function heldSection(targets: readonly JsonObject[]): Html {
-  const changes = changesIn(targets).flatMap(changeLines);
-  return changes.length === 0 ? nothing : html`<h2>${t('The held changes')}</h2><pre>${changes.join('\n')}</pre>`;
+  const changes = changesIn(targets).map(changeLines);
+  if (changes.length === 0) return nothing;
+  const isShort = changes.flat().length <= linesUnfolded;
+  const rest = targets.reduce((sum, { more }) => sum + (typeof more === 'number' ? more : 0), 0);
+  const files = changes.map(([title = '', ...inside], index) =>
+    inside.length === 0 ? html`<p><code>${title}</code></p>` : fold(`held-${index}`, title, difference(title, inside), isShort),
+  );
+  const more = rest === 0 ? nothing : html`<p class="bad">${t('And {0} more changes, which are not shown.', rest)}</p>`;
+  return html`<h2>${t('The held changes')}</h2>${files}${more}`;
+}
+
+/** @param changed lines of `changeLines` or of a unified diff, marked in the third column */
+function difference(title: string, changed: readonly string[]): Html {
+  const look = (line: string) => (/^ {2}\+/.test(line) ? 'add' : /^ {2}-/.test(line) ? 'del' : '');
+  const rows = changed.map(
+    (line) => html`<span class="${look(line)}">${line}
+</span>`,
+  );
+  return html`<pre class="still" tabindex="0" aria-label="${t('Differences: {0}', title)}">${rows}</pre>`;
+}
+
+/** All of what would be written. */
+function writtenSection({ action: { tool, arguments: values } }: RequestRecord): Html {
+  const { content, edits, path } = values;
+  if (tool === 'write_file' && typeof content === 'string') {
+    const name = t('New content');
+    return html`<h2>${name}</h2><pre class="still" tabindex="0" aria-label="${name}">${lines(content, maxArguments)}</pre>`;
+  }
+  if (tool !== 'edit_file' || !Array.isArray(edits)) return nothing;
+  const changed = edits
+    .filter(isJsonObject)
+    .flatMap(({ old_text: before, new_text: after }) =>
+      typeof before === 'string' && typeof after === 'string' ? unifiedDiff(before, after) : [],
+    );
+  return html`<h2>${t('The changes')}</h2>${difference(
+    showPlainly(textOf(path) ?? ''),
+    changed.map((line) => `  ${showPlainly(line, 2_000)}`),
+  )}`;
 }
 
 type Row = readonly [label: string, value: Html | string];
 
 function whatRows({ action, tier, impact, reported }: RequestRecord): readonly Row[] {
   if (reported !== undefined) return [[t('Kind'), t('a block that an agent reported; settling it runs nothing and lets nothing through')]];
-  const targets = action.targets.map(
-    (target) => html`${targetInWords(target)}<br><code class="dim">${JSON.stringify({ ...target, changes: undefined })}</code><br>`,
-  );
+  const targets = action.targets.map((target) => html`${targetInWords(target)}<br>`);
+  const { content: _written, edits: _edited, ...values } = action.arguments;
   return [
-    [t('Tool'), html`<code>${action.tool}</code>`],
-    [t('Action tier'), tier],
+    ...(targets.length === 0 || planIn({ action }) !== undefined ? [] : [[t('Target'), html`${targets}`] as const]),
+    ...(action.cluster === null ? [] : [[t('Cluster'), action.cluster] as const]),
     [
       t('Impact'),
       action.tool === applyHeldTool && impact === 'reversible' ? t('can be undone: “Banksman: Undo This Run…”') : impactInWords[impact],
     ],
-    ...(targets.length === 0 ? [] : [[t('Target'), html`${targets}`] as const]),
-    ...(action.cluster === null ? [] : [[t('Cluster'), action.cluster] as const]),
+    ...(planIn({ action }) === undefined
+      ? [[t('Call'), html`<code>${action.tool} ${showPlainly(JSON.stringify(values), 600)}</code>`] as const]
+      : []),
+    [t('Action tier'), tier],
   ];
 }
 
@@ -232,23 +277,21 @@ function liveSection(live: Loaded<readonly LiveFact[]>): Html {
   return section(t('Now, in the cluster'), rows);
 }
 
-function argumentSection({ action }: RequestRecord): Html {
-  const { content, ...rest } = action.arguments;
-  const whole = action.tool === 'write_file' && typeof content === 'string';
-  const shown = JSON.stringify(whole ? rest : action.arguments, undefined, 2);
-  const text = whole ? html`<h2>${t('New content')}</h2><pre>${lines(content, maxArguments)}</pre>` : nothing;
-  return html`<h2>${t('Arguments')}</h2><pre>${lines(shown, maxArguments)}</pre>${text}`;
+/** Every argument and target, as it is in what is signed. */
+function exactCall({ action }: RequestRecord): Html {
+  const targets = action.targets.map((target) => JSON.stringify({ ...target, changes: undefined }));
+  const texts = [action.tool, JSON.stringify(action.arguments, undefined, 2), ...targets].join('\n');
+  return html`<pre class="still" tabindex="0" aria-label="${t('Exactly what runs')}">${lines(texts, maxArguments)}</pre>`;
 }
 
 function policySection(policy: Loaded<Explanation>): Html {
-  const head = html`<h2>${t('What the policy says now')}</h2>`;
-  if (policy === undefined) return html`${head}<p class="dim">${t('Asking the policy…')}</p>`;
-  if ('failed' in policy) return html`${head}<p class="bad">${t('It cannot be told: {0}', policy.failed)}</p>`;
+  if (policy === undefined) return html`<p class="dim">${t('Asking the policy…')}</p>`;
+  if ('failed' in policy) return html`<p class="bad">${t('It cannot be told: {0}', policy.failed)}</p>`;
   const rows = policy.stages.map(
     ({ stage, decision }) => html`<tr><td>${stage}</td><td class="${decision.effect}">${decision.effect}</td>
 <td>${decision.reason} <span class="dim">${decision.code}</span>${decision.rules.length === 0 ? nothing : html`<br><code>${decision.rules.join(', ')}</code>`}</td></tr>`,
   );
-  return html`${head}<table class="trail">${rows}</table>`;
+  return html`<table class="trail">${rows}</table>`;
 }
 
 function factList(title: string, facts: readonly string[]): Html {
@@ -256,6 +299,9 @@ function factList(title: string, facts: readonly string[]): Html {
 }
 
 function section(title: string, rows: readonly Row[]): Html {
-  const cells = rows.map(([label, value]) => html`<tr><th scope="row">${label}</th><td>${value}</td></tr>`);
-  return rows.length === 0 ? nothing : html`<h2>${title}</h2><table>${cells}</table>`;
+  return rows.length === 0 ? nothing : html`<h2>${title}</h2>${rowTable(rows)}`;
+}
+
+function rowTable(rows: readonly Row[]): Html {
+  return html`<table>${rows.map(([label, value]) => html`<tr><th scope="row">${label}</th><td>${value}</td></tr>`)}</table>`;
 }

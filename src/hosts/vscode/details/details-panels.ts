@@ -1,9 +1,7 @@
 /** The pages of requests: one panel each, drawn anew when the request changes. They show; the dialog asks. */
-import { randomBytes } from 'node:crypto';
-import { type Disposable, ViewColumn, type WebviewPanel, window } from 'vscode';
+import { commands, type Disposable, type Uri } from 'vscode';
 import { agentOf } from '#app/people/run-approved';
 import type { App } from '#kernel/app';
-import type { ReviewCard } from '#kernel/approval/answer';
 import type { RequestRecord, RequestStatus } from '#kernel/approval/request';
 import { toFault } from '#kernel/errors';
 import { type PlanProgress, planIn } from '#kernel/plans/plan-progress';
@@ -12,19 +10,11 @@ import type { AppSession } from '../app-session.ts';
 import { Rereader } from '../approvals-view/rereader.ts';
 import { createDisposableBag } from '../disposables.ts';
 import { t } from '../l10n.ts';
+import { type LivePage, openLivePage } from '../live-page.ts';
 import { notify } from '../notify.ts';
 import { workspaceRestriction } from '../tools/run-tool.ts';
-import { detailsPage, type Loaded, type RequestFacts } from './details-page.ts';
+import { detailsMarkup, detailsParts, detailsVerbs, type Loaded, type RequestFacts } from './details-page.ts';
 
-/** SECURITY: what a link of the page may run; each takes an id and none decides anything. */
-const linkedCommands = [
-  'banksman.review',
-  'banksman.deny',
-  'banksman.revoke',
-  'banksman.showDiff',
-  'banksman.openPage',
-  'banksman.strikeSteps',
-];
 /** The time left is in the page. */
 const redrawMs = 30_000;
 /** So are the steps of a plan under way. */
@@ -38,62 +28,69 @@ export interface DetailsPanels extends Disposable {
 
 type Loadable = Pick<RequestFacts, 'live' | 'policy'>;
 
-export function createDetailsPanels(session: AppSession, onError: (error: unknown) => void): DetailsPanels {
-  const open = new Map<string, WebviewPanel>();
-  const openPanel = (record: RequestRecord): WebviewPanel => {
-    const title = showPlainly(record.title, 60).replace(/\?$/, '');
-    const panel = window.createWebviewPanel('banksman.request', title, ViewColumn.Active, {
-      enableScripts: false,
-      enableForms: false,
-      enableCommandUris: linkedCommands,
-      localResourceRoots: [],
+export interface DetailsDeps {
+  readonly session: AppSession;
+  readonly extensionUri: Uri;
+  onError(error: unknown): void;
+}
+
+export function createDetailsPanels(deps: DetailsDeps): DetailsPanels {
+  const open = new Map<string, LivePage>();
+  const openPanel = (record: RequestRecord): LivePage => {
+    const { id } = record;
+    const bag = createDisposableBag(deps.onError);
+    const page = openLivePage({
+      ...{ kind: 'banksman.request', title: showPlainly(record.title, 160).replace(/\?$/, ''), style: '', extensionUri: deps.extensionUri },
+      ...{ parts: detailsParts, spoken: detailsParts[0] },
+      said: ({ run }) => runVerb(run, id),
+      seen: () => undefined,
+      ended: () => {
+        open.delete(id);
+        bag.dispose();
+      },
     });
-    open.set(record.id, panel);
-    const bag = createDisposableBag(onError);
-    bag.add(follow(panel, record.id, { session, onError }));
-    panel.onDidDispose(() => {
-      open.delete(record.id);
-      bag.dispose();
-    });
-    return panel;
+    open.set(id, page);
+    bag.add(follow(page, id, deps));
+    return page;
   };
   return {
     async show(id) {
-      const record = await session.use(({ approvals }) => approvals.get(id));
+      const record = await deps.session.use(({ approvals }) => approvals.get(id));
       if (!record) return void notify.info(t('There is no request {0}.', id));
       (open.get(id) ?? openPanel(record)).reveal();
     },
     dispose() {
-      for (const panel of [...open.values()]) panel.dispose();
+      for (const page of [...open.values()]) page.dispose();
     },
   };
 }
 
+/** SECURITY: a word of the page, which counts as one of ours or not at all; the id is this panel's, and what it opens asks in a dialog. */
+function runVerb(word: unknown, id: string): void {
+  const verb = detailsVerbs.find((known) => known === word);
+  if (verb !== undefined) void commands.executeCommand(`banksman.${verb}`, id);
+}
+
 /** Draws at once, again when the slow facts are there, and then after each change. */
-function follow(
-  panel: WebviewPanel,
-  id: string,
-  { session, onError }: { readonly session: AppSession; readonly onError: (error: unknown) => void },
-): Disposable {
-  let isUnderWay = false;
+function follow(page: LivePage, id: string, { session, onError }: DetailsDeps): Disposable {
+  let looksAgainMs = redrawMs;
   let loaded: (Loadable & { readonly status: RequestStatus }) | undefined;
   const rereader = new Rereader({
     session,
     onError,
-    everyMs: () => (isUnderWay ? planMs : redrawMs),
+    everyMs: () => looksAgainMs,
     follow: (app, changed) => app.approvals.onChange(changed),
     read: async (app) => {
       const card = await app?.approvals.card(id);
       if (!app || !card) return;
       const { record } = card;
-      isUnderWay = false;
-      const page = await pageAndProgress(app, record);
-      draw(panel, card, { record, ...page, ...(loaded ?? { live: undefined, policy: undefined }) });
-      isUnderWay = isRunning(page.progress);
+      const more = await pageAndProgress(app, record);
+      page.draw(detailsMarkup({ card, record, ...more, ...(loaded ?? { live: undefined, policy: undefined }) }));
+      looksAgainMs = isRunning(more.progress) ? planMs : untilNextChange(record, Date.now());
       // What the cluster said before the call ran is no longer so after it.
       if (loaded?.status === record.status) return;
       loaded = { ...(await load(app, record)), status: record.status };
-      draw(panel, card, { record, ...page, ...loaded });
+      page.draw(detailsMarkup({ card, record, ...more, ...loaded }));
     },
   });
   return { dispose: () => rereader.dispose() };
@@ -109,10 +106,12 @@ function isRunning(progress: PlanProgress | undefined): boolean {
   return progress?.standing === 'running' || progress?.standing === 'paused';
 }
 
-function draw(panel: WebviewPanel, card: ReviewCard, facts: Pick<RequestFacts, 'record' | 'page' | 'progress'> & Loadable): void {
-  const nonce = randomBytes(16).toString('hex');
-  panel.webview.html = detailsPage({ ...facts, card, now: Date.now(), nonce });
+/** That its time is over is a matter of the clock: nobody tells. */
+function untilNextChange({ status, expiresAt }: RequestRecord, now: number): number {
+  return status === 'pending' ? Math.min(redrawMs, Math.max(0, expiresAt - now) + momentMs) : redrawMs;
 }
+
+const momentMs = 500;
 
 async function load(app: App, record: RequestRecord): Promise<Loadable> {
   const signal = AbortSignal.timeout(askMs);

@@ -15,6 +15,13 @@ pre { background: var(--vscode-textCodeBlock-background); padding: .8em 1em; whi
 .word.done { color: var(--vscode-charts-green, inherit); }
 .word.failed, .word.not-known { color: var(--vscode-errorForeground); }
 .word.not-run { color: var(--vscode-editorWarning-foreground); }
+pre .add { color: var(--vscode-gitDecoration-addedResourceForeground, inherit); }
+pre .del { color: var(--vscode-gitDecoration-deletedResourceForeground, inherit); }
+details { margin: .6em 0; }
+summary { cursor: pointer; font-weight: 600; overflow-wrap: anywhere; }
+#rest { margin-top: 2em; }
+h1:focus { outline: none; }
+summary:focus-visible, pre:focus-visible { outline: 1px solid var(--vscode-focusBorder); outline-offset: 2px; }
 ul { margin: 0; padding-left: 1.3em; }
 .dim { color: var(--vscode-descriptionForeground); }
 .bad, .deny { color: var(--vscode-errorForeground); }
@@ -24,7 +31,7 @@ ul { margin: 0; padding-left: 1.3em; }
 .banner.waits { border-color: var(--vscode-editorWarning-foreground); }
 .banner.bad { border-color: var(--vscode-errorForeground); color: inherit; }
 .actions { display: flex; flex-wrap: wrap; gap: .6em; margin: 1.2em 0; }
-.button { padding: .4em 1.2em; border-radius: 2px; text-decoration: none; background: var(--vscode-button-background); color: var(--vscode-button-foreground); border: 1px solid var(--vscode-button-border, transparent); }
+.button { font: inherit; cursor: pointer; padding: .4em 1.2em; border-radius: 2px; text-decoration: none; background: var(--vscode-button-background); color: var(--vscode-button-foreground); border: 1px solid var(--vscode-button-border, transparent); }
 .button:hover { background: var(--vscode-button-hoverBackground); color: var(--vscode-button-foreground); }
 .button.quiet { background: var(--vscode-button-secondaryBackground); color: var(--vscode-button-secondaryForeground); }
 .button.quiet:hover { background: var(--vscode-button-secondaryHoverBackground); }

@@ -43,6 +43,8 @@ export interface ReviewDeps {
   /** Runs the call of a request that was just approved, and shows the person what came of it. Returns at once. */
   runByHand(record: RequestRecord): void;
   pause(ms: number): Promise<void>;
+  /** Calls `act` once it is later than `time` (ms since the epoch). Returns how to forget it. */
+  at(time: number, act: () => void): () => void;
   /** What somebody seems to have done to approvals, pins or configuration, in words. Never rejects. */
   alarms(): Promise<readonly string[]>;
 }
@@ -236,11 +238,14 @@ async function askWatched(question: Question, record: RequestRecord, deps: Revie
     deps.dialogs.tell('info', t('It is over: {0}. Its dialog changes nothing any more; close it: {1}', endInWords(now), title));
   };
   const stop = deps.approvals.onChange(() => void look());
+  // That its time is over nobody tells.
+  const forget = deps.at(record.expiresAt, () => void look());
   try {
     return await askSafely(question, deps);
   } finally {
     isOpen = false;
     stop();
+    forget();
   }
 }
 

@@ -30,10 +30,10 @@ export interface SecurityCommandDeps extends Omit<ChangeDeps, 'approvals'> {
 }
 
 export function registerSecurityCommands(deps: SecurityCommandDeps): Disposable[] {
-  const onApp = (command: string, act: (app: App) => Promise<void>) =>
-    commands.registerCommand(command, async () => {
+  const onApp = (command: string, act: (app: App, argument: unknown) => Promise<void>) =>
+    commands.registerCommand(command, async (argument: unknown) => {
       try {
-        await deps.session.use(act);
+        await deps.session.use((app) => act(app, argument));
       } catch (thrown) {
         void notify.error(`Banksman: ${toFault(thrown).message}`);
       }
@@ -45,27 +45,34 @@ export function registerSecurityCommands(deps: SecurityCommandDeps): Disposable[
       (app) =>
         here(app, deps, async () => t('The configuration is root’s own')) ?? agreeConfiguration(app, { ...deps, approvals: app.approvals }),
     ),
-    onApp('banksman.pauseAgents', (app) => pauseOrResume(app, deps)),
+    onApp('banksman.pauseAgents', (app, argument) => pauseOrResume(app, argument, deps)),
     onApp('banksman.autoApproveRules', (app) => here(app, deps, rulesInWords) ?? manageRules(app, { ...deps, approvals: app.approvals })),
   ];
 }
 
+/** From the status bar: one click, and no question before it. */
+export const pauseNow = 'now';
+
 /** Pausing makes everything stricter, so it asks for no more than a reason; resuming is shown and signed. */
-async function pauseOrResume(app: App, deps: SecurityCommandDeps): Promise<void> {
+async function pauseOrResume(app: App, argument: unknown, deps: SecurityCommandDeps): Promise<void> {
   const { paused } = await app.security.level();
   if (paused !== undefined) {
     const elsewhere = here(app, deps, async () => t('All agents are paused'));
     return elsewhere ?? void (await changeSetting(resumption(app.security, paused), { ...deps, approvals: app.approvals }));
   }
-  const reason = await window.showInputBox({
-    title: t('Pause All Agents'),
-    prompt: t('Why (agents and people are told). They change nothing more, in every window and process, until a person resumes them.'),
-    ignoreFocusOut: true,
-  });
+  const reason = argument === pauseNow ? '' : await askWhy();
   if (reason === undefined) return;
   const words = reason.trim().slice(0, 300);
   const { message } = await app.security.pause(`user:${userInfo().username}`, ...(words === '' ? [] : [words]));
   void notify.info(`Banksman: ${message}.`);
+}
+
+async function askWhy(): Promise<string | undefined> {
+  return window.showInputBox({
+    title: t('Pause All Agents'),
+    prompt: t('Why (agents and people are told). They change nothing more, in every window and process, until a person resumes them.'),
+    ignoreFocusOut: true,
+  });
 }
 
 /** Where no window changes anything: what is so, and where it is changed. undefined: it is changed here. */

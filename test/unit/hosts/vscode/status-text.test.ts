@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type StatusFacts, statusText } from '#hosts/vscode/status-text';
+import { agentsText, type StatusFacts, statusText } from '#hosts/vscode/status-text';
 
 const app: NonNullable<StatusFacts['app']> = {
   securityLevel: 'balanced',
@@ -94,5 +94,24 @@ describe('statusText', () => {
   it('spins while starting', () => {
     const { app: _, ...facts } = calm;
     expect(statusText({ ...facts, state: 'starting' }).text).toContain('loading~spin');
+  });
+});
+
+describe('the state of all agents', () => {
+  it.each([
+    [0, '$(play) Agents: running', /^Agents: running\. Select to pause all agents: in every window/],
+    [1, '$(watch) Agents: 1 waiting', /^Agents: 1 waiting\. 1 request waits for a person\. Select to pause/],
+    [3, '$(watch) Agents: 3 waiting', /3 requests wait for a person\. /],
+  ])('while %d wait', (pending, text, spoken) => {
+    const shown = agentsText(undefined, pending);
+    expect(shown.text).toBe(text);
+    expect(shown.spoken).toMatch(spoken);
+  });
+
+  it('paused says by whom and why, and that a click leads on, whatever waits', () => {
+    const shown = agentsText({ by: 'user:bob', at: 1_800_000_000_000, reason: 'a \u202eb' }, 3);
+    expect(shown.text).toBe('$(debug-pause) Agents: paused');
+    expect(shown.spoken).toMatch(/^Agents: paused\. Paused by user:bob since .*: a .*Select to resume them\.$/);
+    expect(shown.tooltip).not.toContain('\u202e');
   });
 });

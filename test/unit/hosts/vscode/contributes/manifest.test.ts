@@ -64,22 +64,25 @@ describe('languageModelTools', () => {
 });
 
 describe('settings', () => {
-  const properties: Record<string, { scope?: string; default?: unknown }> = contributes.configuration.properties;
+  const properties = contributes.configuration.properties as Record<string, { scope?: string; default?: unknown; enum?: unknown[] }>;
+  /** How a person is told of requests: the window's own, and no part of the configuration. */
+  const ofWindow = ['banksman.notify', 'banksman.notifyWhen'];
 
   it('are all of the configuration but who approves and witnesses, and where, and only for this machine', () => {
-    expect(Object.keys(properties).sort()).toEqual(
-      Object.keys(configSchema.shape)
-        .filter((key) => !['approvals', 'approvers', 'hooks', 'page', 'sinks', 'witnesses'].includes(key))
-        .map((key) => `banksman.${key}`)
-        .sort(),
-    );
+    const ofConfiguration = Object.keys(configSchema.shape)
+      .filter((key) => !['approvals', 'approvers', 'hooks', 'page', 'sinks', 'witnesses'].includes(key))
+      .map((key) => `banksman.${key}`);
+    expect(Object.keys(properties).sort()).toEqual([...ofConfiguration, ...ofWindow].sort());
+    for (const name of ofWindow) expect(properties[name]?.enum).toContain(properties[name]?.default);
     for (const [name, property] of Object.entries(properties)) expect(property.scope, name).toBe('machine');
     expect(parts.capabilities.untrustedWorkspaces.restrictedConfigurations.toSorted()).toEqual(Object.keys(properties).sort());
   });
 
   it('default to what the configuration accepts', () => {
     const defaults = Object.fromEntries(
-      Object.entries(properties).map(([name, { default: value }]) => [name.slice('banksman.'.length), value]),
+      Object.entries(properties)
+        .filter(([name]) => !ofWindow.includes(name))
+        .map(([name, { default: value }]) => [name.slice('banksman.'.length), value]),
     );
     expect(configSchema.parse(defaults)).toEqual(configSchema.parse({}));
   });

@@ -1,26 +1,28 @@
 import { describe, expect, it } from 'vitest';
 import { reviewCard } from '#approval/card';
-import { detailsPage, type RequestFacts } from '#hosts/vscode/details/details-page';
+import { detailsMarkup, detailsParts, detailsVerbs, type RequestFacts } from '#hosts/vscode/details/details-page';
+import { pageShell } from '#hosts/vscode/live-shell';
 import type { RequestRecord } from '#kernel/approval/request';
 import { Html, html, lines } from '#kernel/text/html';
 import { draftOf } from '../../../../integration/stores/store-fixtures.ts';
 
 const now = 1_800_000_000_000;
-const nonce = '0123456789abcdef0123456789abcdef';
 
 function record(changes: Partial<RequestRecord> = {}): RequestRecord {
   return { ...draftOf(), id: 'req-0123abcd', status: 'pending', createdAt: now, expiresAt: now + 3_600_000, ...changes };
 }
 
 function page(changes: Partial<RequestRecord> = {}, facts: Partial<RequestFacts> = {}): string {
+  return Object.values(partsOf(changes, facts)).join('');
+}
+
+function partsOf(changes: Partial<RequestRecord> = {}, facts: Partial<RequestFacts> = {}) {
   const shown = record(changes);
-  return detailsPage({
+  return detailsMarkup({
     record: shown,
     card: { title: `${shown.title}?`, tampered: false, sections: [] },
     live: [{ label: 'Now', value: 'running' }],
     policy: undefined,
-    now,
-    nonce,
     ...facts,
   });
 }
@@ -29,12 +31,59 @@ function page(changes: Partial<RequestRecord> = {}, facts: Partial<RequestFacts>
 const textOf = (markup: string) => markup.replace(/<style[\s\S]*?<\/style>/g, '').replace(/<[^>]*>/g, '');
 
 describe('the page of a request', () => {
-  it('allows one style sheet and nothing else', () => {
-    const shown = page();
+  it('is a document whose policy allows one style sheet and our own script, and parts with neither', () => {
+    const shown = pageShell({ title: 'x', nonce: 'n0', script: 's', style: '', parts: detailsParts, spoken: 'state' });
     const csp = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(shown)?.[1];
-    expect(csp).toBe(`default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'`);
-    expect(shown.match(/<style/g)).toHaveLength(1);
-    expect(shown).not.toMatch(/<script|<img|<iframe|<form|\son\w+=/i);
+    expect(csp).toBe(`default-src 'none'; style-src 'nonce-n0'; script-src 'nonce-n0'; base-uri 'none'; form-action 'none'`);
+    expect(shown).toContain('<section id="state" role="status"></section>');
+    expect(shown.match(/role="status"/g)).toHaveLength(1);
+    expect(page()).not.toMatch(/<script|<style|<img|<iframe|<form|\son\w+=|href=/i);
+  });
+
+  it('speaks how it stands, and not the time that runs', () => {
+    const at = (ms: number) => partsOf({}, { card: reviewCard(record(), { now: ms, via: 'editor' }) });
+    expect(at(now).state).toBe(at(now + 1_200_000).state);
+    expect(at(now).acts).not.toBe(at(now + 1_200_000).acts);
+  });
+
+  it('says first what it does to what, what it affects and who asks; the rest is folded', () => {
+    const { card, rest } = partsOf({}, { card: reviewCard(record(), { now, via: 'editor' }) });
+    const order = [
+      'VM 100',
+      'interrupts what runs there',
+      'It has been up for 3 days.',
+      'Now, in the cluster',
+      'MCP “Laptop”',
+      'the disk is full',
+    ];
+    const places = order.map((part) => textOf(card).indexOf(part));
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(Math.min(...places)).toBeGreaterThanOrEqual(0);
+    expect(rest.match(/<details id="[\w-]+">/g)).toHaveLength(3);
+    for (const part of ['policyVersion', 'req-0123abcd', '"vmid": 100']) expect(textOf(card)).not.toContain(part);
+    expect(textOf(rest)).toContain('&quot;vmid&quot;: 100');
+  });
+
+  const held = (...changes: readonly object[]) => ({
+    action: { ...draftOf().action, tool: 'apply_held', cluster: null, targets: [{ kind: 'held', id: 'h1', changes, more: 2 }] as never },
+  });
+  it('shows held changes file by file, unfolded while they are few', () => {
+    const change = { path: 'Makefile', kind: 'modify', why: ['make obeys it'], diff: ['@@ -1 +1 @@', '-a', '+<b>\u202e'] };
+    const { card } = partsOf(held(change, { path: 'logo.png', kind: 'modify', facts: ['binary, 2 MiB'] }));
+    expect(card).toContain('<details id="fold-held-0" open><summary>modify Makefile</summary>');
+    expect(card).toContain('<span class="del">  -a\n</span><span class="add">  +&lt;b&gt;\\u{202e}\n</span>');
+    expect(textOf(card)).toContain('modify logo.png (binary, 2 MiB)');
+    expect(textOf(card)).toContain('And 2 more changes, which are not shown.');
+    const long = { ...change, diff: Array.from({ length: 400 }, (_, line) => `+${line}`) };
+    const folded = partsOf(held(long, change)).card;
+    expect(folded).not.toContain(' open>');
+    expect(folded).toContain('+399');
+  });
+
+  it('shows what an edit changes, line by line', () => {
+    const edit = { path: 'a.conf', edits: [{ old_text: 'one\ntwo\n', new_text: 'one\nthree\n' }] };
+    const { card } = partsOf({ action: { ...draftOf().action, tool: 'edit_file', arguments: edit } });
+    expect(card).toContain('<span class="del">  -two\n</span><span class="add">  +three\n</span>');
   });
 
   it.each([
@@ -62,16 +111,21 @@ describe('the page of a request', () => {
     expect(textOf(page({ code: 'CONTROL_FILE', reason: 'an editor obeys it' }))).toContain('Why a person is asked');
   });
 
-  it('links to commands with the id alone, and to nothing else', () => {
-    const links = [...page().matchAll(/href="([^"]*)"/g)].map((match) => match[1]);
-    const id = encodeURIComponent('["req-0123abcd"]');
-    expect(links).toEqual([`command:banksman.review?${id}`, `command:banksman.deny?${id}`]);
+  const verbsIn = (markup: string) => [...markup.matchAll(/data-say="run" data-value="(\w+)"/g)].map((match) => match[1]);
+
+  it('has buttons that say a verb, and no id: which request is meant is the panel’s', () => {
+    expect(verbsIn(page())).toEqual(['review', 'deny']);
+    expect(
+      page()
+        .match(/<button[^>]*>/g)
+        ?.join(''),
+    ).not.toContain('req-');
+    expect(detailsVerbs).toEqual(expect.arrayContaining(verbsIn(page())));
   });
 
-  it('leads to the approval page where there is one, with the id alone', () => {
-    const href = `command:banksman.openPage?${encodeURIComponent('["req-0123abcd"]')}`;
-    expect(page({}, { page: 'https://banksman.lan' })).toContain(`href="${href}"`);
-    expect(page({ status: 'denied' }, { page: 'https://banksman.lan' })).not.toContain('openPage');
+  it('leads to the approval page where there is one', () => {
+    expect(verbsIn(page({}, { page: 'https://banksman.lan' }))).toContain('openPage');
+    expect(verbsIn(page({ status: 'denied' }, { page: 'https://banksman.lan' }))).not.toContain('openPage');
   });
 
   it.each([
@@ -80,8 +134,7 @@ describe('the page of a request', () => {
     ['approved', {}, ['revoke']],
     ['pending', { action: { ...draftOf().action, tool: 'write_file' } }, ['review', 'deny', 'showDiff']],
   ] as const)('offers what can still be done with a request that is %s', (status, changes, commands) => {
-    const links = [...page({ status, ...changes }).matchAll(/command:banksman\.(\w+)\?/g)].map((match) => match[1]);
-    expect(links).toEqual(commands);
+    expect(verbsIn(page({ status, ...changes }))).toEqual(commands);
   });
 
   it('says what, why, who, when and what the policy says', () => {
@@ -142,8 +195,7 @@ describe('the page of a request', () => {
       },
     );
     expect(shown).not.toContain('<script');
-    expect(shown.match(/<\/style>/g)).toHaveLength(1);
-    expect(shown).not.toContain('command:banksman.x"');
+    expect(shown).not.toMatch(/<\/style>|<a /);
     for (const hidden of ['\u202e', '\u0000']) expect(shown).not.toContain(hidden);
     expect(shown).toContain('&lt;script&gt;');
   });

@@ -25,6 +25,7 @@ it('has no button that approves, makes no key, and can deny', async () => {
       whyNotHere: async () => undefined,
       runByHand: () => undefined,
       pause: async () => undefined,
+      at: () => () => undefined,
       alarms: async () => [],
     });
   for (const end of ['left_pending', 'left_pending', 'denied']) expect(await review()).toBe(end);

@@ -1,5 +1,7 @@
 /** A person at the dialogs, and a clock that moves only while they read. */
 import type { Dialogs, Question, TypedQuestion } from '#hosts/vscode/gate/dialogs';
+import type { ReviewDeps } from '#hosts/vscode/gate/review';
+import type { Clock } from '#kernel/ports/clock';
 
 export interface Reaction {
   /** undefined: Esc. A function sees the question first. */
@@ -68,4 +70,13 @@ export function scriptedPerson(script: PersonScript): ScriptedPerson {
 /** What the card asks a person to type. */
 export function codeOn(question: Question | undefined): string {
   return /then type (.+)\.$/m.exec(question?.detail ?? '')?.[1] ?? '';
+}
+
+/** What is to happen at a time, on a clock that moves when it is told. */
+export function byClock(clock: Clock): ReviewDeps['at'] {
+  return (time, act) => {
+    const stop = new AbortController();
+    clock.sleep(time - clock.now(), stop.signal).then(act, () => undefined);
+    return () => stop.abort();
+  };
 }
