@@ -59,7 +59,9 @@ export function parseRecurrence(text: string, start: Day, until: (value: string)
     const parts = splitParts(text);
     const rule = ruleFrom(parts, start);
     const last = lastOf(parts, rule, until);
-    return { ok: true, recurrence: { occursOn: (day) => day <= last && isIn(day, rule) } };
+    const occursOn = (day: Day) => day <= last && isIn(day, rule);
+    if (!everOccurs(occursOn, start, last)) throw new BadRule(`it names no day in the ${yearsAhead} years after \`start\``);
+    return { ok: true, recurrence: { occursOn } };
   } catch (thrown) {
     if (thrown instanceof BadRule) return { ok: false, why: thrown.message };
     throw thrown;
@@ -67,6 +69,16 @@ export function parseRecurrence(text: string, start: Day, until: (value: string)
 }
 
 class BadRule extends Error {}
+
+/** Enough for any leap day that comes each so many years. */
+const yearsAhead = 60;
+
+/** A freeze that never comes would be obeyed by never holding anything. */
+function everOccurs(occursOn: Recurrence['occursOn'], start: Day, last: Day): boolean {
+  const end = Math.min(last, start + yearsAhead * 366);
+  for (let day = start; day <= end; day += 1) if (occursOn(day)) return true;
+  return false;
+}
 
 const known = ['FREQ', 'INTERVAL', 'UNTIL', 'COUNT', 'BYDAY', 'BYMONTHDAY', 'BYMONTH', 'BYSETPOS', 'WKST'];
 

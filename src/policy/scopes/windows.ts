@@ -90,7 +90,8 @@ function frozen(window: TimeWindow, what: string, until: number): Decision {
 
 function outside(window: TimeWindow, what: string, now: number): Decision {
   const next = nextOpening(window, now);
-  const when = next === undefined ? 'which does not open again' : `which opens next at ${wallClock(next, window.zone)}`;
+  const when =
+    next === undefined ? 'which does not open again in the next nine years' : `which opens next at ${wallClock(next, window.zone)}`;
   return deny('outside_maintenance', `${what} runs outside of a maintenance window, ${when}: ${nameOf(window)}`, [ruleOf(window)]);
 }
 
@@ -108,7 +109,7 @@ export function windowsInWords(windows: readonly TimeWindow[], now: number): rea
     const open = openUntil(window, now);
     const next = open === undefined ? nextOpening(window, now) : undefined;
     const about = window.only === undefined ? 'every change of a cluster' : selectorInWords(window.only);
-    const opens = next === undefined ? 'never opens again' : `opens at ${wallClock(next, window.zone)}`;
+    const opens = next === undefined ? 'does not open again in the next nine years' : `opens at ${wallClock(next, window.zone)}`;
     const when = open === undefined ? opens : `open until ${wallClock(open, window.zone)}`;
     return { open: open !== undefined, words: `${nameOf(window)}; for ${about}; ${when}` };
   });
@@ -120,14 +121,14 @@ export function openUntil({ times, zone }: TimeWindow, now: number): number | un
   return ends.length === 0 ? undefined : Math.max(...ends.map(([, to]) => to));
 }
 
-/** Whether it is open, and until when that stays so; undefined: for good. */
+/** Whether it is open, and until when that stays so; undefined: for nine years at least. */
 export function windowState(window: TimeWindow, now: number): { readonly isOpen: boolean; readonly until: number | undefined } {
   const end = openUntil(window, now);
   return end === undefined ? { isOpen: false, until: nextOpening(window, now) } : { isOpen: true, until: end };
 }
 
-/** How far ahead an opening is looked for, in days: rules of a year and of leap years. */
-const horizon = 5 * 366;
+/** How far ahead an opening is looked for, in days: rules of a year, and of leap years over a century that has none. */
+const horizon = 9 * 366;
 
 function nextOpening({ times, zone }: TimeWindow, now: number): number | undefined {
   const today = localDay(now, zone);

@@ -111,4 +111,26 @@ describe('a recurrence rule', () => {
     const parsed = parseRecurrence(rule, day('20260101'), () => undefined);
     expect(parsed.ok ? 'taken' : parsed.why).toMatch(words);
   });
+
+  it.each([
+    ['a 30 February', 'FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30'],
+    ['a 31 April, from either end', 'FREQ=YEARLY;BYMONTH=4;BYMONTHDAY=31,-31'],
+    ['a sixth Monday of a month', 'FREQ=MONTHLY;BYDAY=MO;BYSETPOS=6'],
+    ['the sixth of them by number', 'FREQ=MONTHLY;BYDAY=6MO'],
+    ['leap days in years that have none', 'FREQ=YEARLY;INTERVAL=4;BYMONTH=2;BYMONTHDAY=29'],
+    ['an end before its start', 'FREQ=DAILY;UNTIL=20200101'],
+  ])('that names no day is refused, not silently never true: %s', (_what, rule) => {
+    expect(parseRecurrence(rule, day('20261120'), untilIn)).toMatchObject({ ok: false, why: expect.stringContaining('names no day') });
+  });
+
+  it.each([
+    ['FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29', '2028 0229 2032 0229'],
+    ['FREQ=YEARLY;INTERVAL=3;BYMONTH=2;BYMONTHDAY=29', '2032 0229'],
+    ['FREQ=MONTHLY;BYMONTHDAY=-31', '2026 1201 2027 0101'],
+    ['FREQ=MONTHLY;BYDAY=MO,TU;BYSETPOS=-1', '2026 1130 1229'],
+    ['FREQ=YEARLY;BYDAY=53MO', '2029 1231'],
+  ])('comes as seldom as it says: %s', (rule, days) => {
+    const wanted = listed(days, '2026');
+    expect(first(wanted.length, '20261120', rule)).toEqual(wanted);
+  });
 });
