@@ -4,15 +4,28 @@ import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { LocalApp } from '#app/create-app';
+import type { Agent } from '#kernel/agent';
 import { call, type World } from '../app/support.ts';
 import type { PlanJob } from './children/run-plan.ts';
-import { approvedPlan, byAgent, forEachTest, planAt, run, states, step } from './support.ts';
+import { approvedPlan, byAgent, ended, forEachTest, planAt, run, states, step } from './support.ts';
 
 let world: World;
 let app: LocalApp;
 forEachTest((opened) => {
   ({ world, app } = opened);
 });
+
+/** A process of its own that runs this plan until it is killed. */
+function runElsewhere(plan: string, agent: Agent) {
+  const job: PlanJob = { config: world.config, folder: dirname(world.stateDir), stateDir: world.stateDir, plan, agent };
+  return spawn(process.execPath, [join(import.meta.dirname, 'children/run-plan.ts'), JSON.stringify(job)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}
+
+/** `BANKSMAN_KILLS=40` kills at each step of plans of 40 steps; without, at some. */
+const kills = Number(process.env['BANKSMAN_KILLS'] ?? 2);
+const lanes = [100, 101, 105, 200];
 
 describe('a killed process', () => {
   it('leaves a plan that is stopped, with what is done, and undo goes back from there', { timeout: 120_000 }, async () => {
@@ -21,11 +34,7 @@ describe('a killed process', () => {
       step('set_tags', { vmid: 100, tags: ['late'] }, { wait_seconds: 600 }),
     ];
     const id = await approvedPlan(world, app, steps);
-    const folder = dirname(world.stateDir);
-    const job: PlanJob = { config: world.config, folder, stateDir: world.stateDir, plan: id, agent: byAgent.agent };
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'children/run-plan.ts'), JSON.stringify(job)], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const child = runElsewhere(id, byAgent.agent);
     try {
       const [line] = (await once(child.stdout, 'data')) as [Buffer];
       expect(JSON.parse(line.toString())).toMatchObject({ status: 'ok', result: { plan_id: id } });
@@ -49,4 +58,61 @@ describe('a killed process', () => {
     const back = await call(app, 'undo_plan', { plan_id: id }, byAgent);
     expect(back).toMatchObject({ status: 'pending', result: { steps: [{ title: 'Set description of VM 100 (web) on pve' }] } });
   });
+
+  it('in the very moment of any step: that one is unknown, none runs twice, and the rest goes on as a plan', {
+    timeout: 120_000 + kills * 120_000,
+  }, async () => {
+    const used = lanes.slice(0, Math.min(lanes.length, kills));
+    const counts = await Promise.all(used.map((vmid, lane) => killLane(vmid, lane, used.length)));
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(kills);
+    console.log(`${kills} kills, each in the middle of a step: every step ran once`);
+  });
 });
+
+/** Of the lanes together every step from 1 to `kills` is one in which a process is killed. @returns how many were */
+async function killLane(vmid: number, lane: number, all: number): Promise<number> {
+  const by = { agent: { ...byAgent.agent, id: `mcp:lane-${vmid}` } };
+  const config = world.demo.cluster.state.guests.get(vmid)?.config ?? new Map<string, string>();
+  const last = Math.max(kills, 3);
+  const ran: string[] = [];
+  let onStep = (_description: string): void => undefined;
+  const set = config.set.bind(config);
+  config.set = (key, value) => {
+    if (key === 'description') {
+      ran.push(String(value));
+      onStep(String(value));
+    }
+    return set(key, value);
+  };
+  let [next, killed] = [1, 0];
+  for (let at = lane + 1; at <= kills; at += all, killed += 1) {
+    const steps = stepsFrom(vmid, next, last);
+    const id = await approvedPlan(world, app, steps, by);
+    const child = runElsewhere(id, by.agent);
+    const exited = once(child, 'exit');
+    onStep = (description) => {
+      if (description === `step ${at}`) child.kill('SIGKILL');
+    };
+    await exited;
+    let plan = await planAt(app, id);
+    while (plan.standing === 'running') {
+      await call(app, 'check_plan', { plan_id: id, wait_seconds: 5 }, by);
+      plan = await planAt(app, id);
+    }
+    const wanted = steps.map((_, index) => (next + index < at ? 'done' : next + index === at ? 'unknown' : 'not_done'));
+    expect(states(plan), `guest ${vmid}, killed in step ${at}: ${plan.message}`).toEqual(wanted);
+    expect(await run(app, id, by)).toMatchObject({ result: { standing: 'stopped' } });
+    next = at + 1;
+  }
+  if (next <= last) {
+    const id = await approvedPlan(world, app, stepsFrom(vmid, next, last), by);
+    await run(app, id, by);
+    expect(await ended(app, id)).toMatchObject({ standing: 'done' });
+  }
+  expect(ran).toEqual(Array.from({ length: last }, (_, index) => `step ${index + 1}`));
+  return killed;
+}
+
+function stepsFrom(vmid: number, from: number, to: number) {
+  return Array.from({ length: to - from + 1 }, (_, index) => step('set_guest_config', { vmid, description: `step ${from + index}` }));
+}
