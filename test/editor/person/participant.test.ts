@@ -27,6 +27,8 @@ const script: ModelScript = (turn) => {
         ],
       },
     };
+  if (asked.includes('sleep for a while') && turn.messages.at(-1)?.role !== 'tool')
+    return { tool: 'banksman_run_command', args: { command: 'sleep 300' } };
   return demoScript(turn);
 };
 
@@ -108,6 +110,25 @@ describe('a question', () => {
     await waitForAnswer(bench.page, 'Show Plan');
     expect(toolsShown().map(({ name }) => name)).not.toContain('banksman_start_vm');
     expect(await guestStatus(bench.demo.config, 101)).toBe('stopped');
+  });
+
+  it('goes on by itself when the plan was answered from the chat', async () => {
+    await bench.page.locator('.interactive-response').last().getByRole('button', { name: 'Review' }).last().click();
+    await approveInModal(bench.page, await waitModal(bench.page, 'Run a plan of 2 steps'), 'Approve and Run');
+    await waitForLine(bench.editor, /OK: run_plan|plan .*done/i);
+    await bench.page.getByText('I have answered: go on').last().click();
+    await waitForAnswer(bench.page, 'banksman_check_plan');
+    expect(await guestStatus(bench.demo.config, 101)).toBe('running');
+  });
+
+  it('that is cancelled while a command runs ends the command, too', async () => {
+    await sendToParticipant(bench.page, '@banksman sleep for a while');
+    await waitForAnswer(bench.page, /Run a command/);
+    await bench.page.locator('.interactive-input-part .codicon-stop-circle').click();
+    await waitForLine(bench.editor, /run_command \(yellow\).*cancel/);
+    await sendToParticipant(bench.page, '@banksman /status');
+    await waitForAnswer(bench.page, 'Nothing waits for you');
+    expect(await bench.page.locator('.interactive-response', { hasText: 'sleep 300' }).count()).toBe(0);
   });
 });
 

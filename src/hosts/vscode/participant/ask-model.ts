@@ -46,7 +46,8 @@ async function converse(turn: SignalledTurn, deps: ParticipantDeps, opening: rea
   const attached = await attachments(turn, deps);
   const text = createModelText();
   const show = (words: string) => {
-    if (words !== '') stream.markdown(words);
+    // The editor closes the stream a second after a cancel.
+    if (words !== '' && !signal.aborted) stream.markdown(words);
   };
   const call = async (tool: ToolDescription, input: unknown) => {
     show(text.rest());
@@ -116,7 +117,7 @@ async function callTool(tool: ToolDescription, input: unknown, { turn, deps: { r
   const isPlan = turn.request.command === 'plan';
   const gate: typeof runner.gate = {
     ask(request, done) {
-      sayWaiting(turn, request);
+      if (!turn.signal.aborted) sayWaiting(turn, request);
       runner.gate.ask(request, done);
     },
   };
