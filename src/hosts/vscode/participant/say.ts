@@ -147,5 +147,5 @@ function planWords(result: JsonObject): string {
 /** The chat shows nothing more of an answer that was cancelled. */
 function tellCancelled(unsure: readonly DoneCall[]): void {
   for (const { tool, outcome } of unsure)
-    void notify.warning(t('Cancelled, and it may still be running: {0}', showPlainly(`${tool}: ${outcome.message}`, 300)));
+    void notify.warning(t('Cancelled. What is known of it: {0}', showPlainly(`${tool}: ${outcome.message}`, 300)));
 }
