@@ -1,4 +1,5 @@
 import { pageActs } from './page-acts.ts';
+import { pageSound } from './page-sound.ts';
 
 /**
  * The page's script, as the browser gets it. SECURITY: it takes no decision. It shows what the server made, proves the browser's key, and
@@ -183,6 +184,7 @@ async function refresh() {
       // Decided elsewhere while the finger is on the key.
       if (prompt && !view.open && location.pathname.startsWith('/r/')) prompt.abort();
       show(view);
+      listen();
       clearTimeout(soon);
       if (view.lively && !document.hidden) soon = setTimeout(() => void refresh(), 2000);
     } while (again);
@@ -229,6 +231,7 @@ function visible() {
 }
 
 ${pageActs}
+${pageSound}
 // Enrolment: the link stands behind the #, which is sent to nobody.
 
 let link = '';

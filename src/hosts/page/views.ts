@@ -8,6 +8,7 @@ import { Html, html, nothing } from '#kernel/text/html';
 import { durationInWords, showPlainly } from '#kernel/text/text';
 import { impactInWords } from '#kernel/tiers';
 import { demoNotice } from './demo-passkey.ts';
+import { soundChoice } from './page-sound.ts';
 import { countDone } from './plan-view.ts';
 
 /** One view: the main part of the document. */
@@ -147,7 +148,7 @@ function denyButton(records: readonly RequestRecord[], id: string, agent = ''): 
 
 function row(record: RequestRecord, now: number): Html {
   const where = targetsOf(record).map(({ short }) => short);
-  return html`<li><a class="row" href="/r/${record.id}" id="row-${record.id}">
+  return html`<li><a class="row" href="/r/${record.id}" id="row-${record.id}" data-tier="${record.tier}">
 <span class="rowtitle">${withoutMark(record.title)}</span>
 <span class="where">${where.join(' · ')}</span>
 <span class="meta"><span class="chip ${record.impact}">${impactInWords[record.impact]}</span>${waitChip(record, now)}${timeLeft(record.expiresAt - now)}</span>
@@ -295,6 +296,7 @@ export function meView({ name, person, display, fingerprint, enrolledAt }: Passk
 <div><dt>Enrolled</dt><dd>${enrolledAt}</dd></div>
 <div><dt>Display</dt><dd>${displayInWords[display]}</dd></div>
 </dl>
+${soundChoice}
 <h2>Other passkeys that count here</h2>
 ${others.length === 0 ? html`<p class="quiet">None. Have a second one, on another device: a lost phone is then no trouble.</p>` : html`<ul class="plain">${others.map((other) => html`<li><strong>${plainName(other.person)}</strong> <span class="quiet">${plainName(other.name)}, <code>${other.fingerprint}</code></span></li>`)}</ul>`}
 <p class="quiet">A passkey is taken away with <code>banksman approvers revoke ${plainName(name)}</code>. It stops counting at once, also for what it approved and no call has used.</p>`

@@ -123,6 +123,26 @@ describe('an answer', () => {
     await alice.tab.getByText('Nothing waits for you.').first().waitFor();
   });
 
+  it('is asked for with a sound, where this browser’s person wants one', async () => {
+    const { tab } = alice;
+    await alice.open('/me');
+    await tab.getByLabel('When something new waits').selectOption('red');
+    await alice.open('/');
+    await tab.getByRole('heading', { name: 'Waiting for an answer' }).click();
+    await tab.evaluate(`
+      globalThis.tones = 0;
+      globalThis.OscillatorNode = class extends OscillatorNode { constructor(...values) { super(...values); tones += 1; } };`);
+    const heard = () => tab.evaluate<number>('tones');
+    const loud = await world.ask('stop_container', { vmid: 200 });
+    await tab.locator(`#row-${loud}[data-tier="red"]`).waitFor();
+    await expect.poll(heard).toBe(2);
+    await tab.evaluate(`localStorage.setItem('sound', 'never')`);
+    const quiet = await world.ask('stop_container', { vmid: 201 });
+    await tab.locator(`#row-${quiet}`).waitFor();
+    expect(await heard()).toBe(2);
+    for (const id of [loud, quiet]) await world.app.approvals.deny(id, 'user:test');
+  });
+
   it('is given by keyboard alone', async () => {
     const id = await world.ask('stop_container', { vmid: 200 });
     await alice.open(`/r/${id}`);
