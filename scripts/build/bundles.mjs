@@ -30,11 +30,12 @@ export const bundles = [
     loads: [
       {
         from: /^src\/hosts\/vscode\/extension\.ts$/,
-        only: [/^src\/hosts\/vscode\/(?:extension|l10n|without-eval)\.ts$/, /node_modules\/zod\//],
+        only: [/^src\/hosts\/vscode\/(?:extension|l10n)\.ts$/],
       },
       {
         from: /^src\/hosts\/vscode\/window-session\.ts$/,
-        never: [/node_modules\/(?:ssh2|undici|re2js|iovalkey)\//, /^src\/app\/create-app\.ts$/],
+        // A window starts with everything that a person can look at and press, and nothing of what a call takes.
+        never: [/node_modules\/(?!qr\/)/, /^src\/(?!hosts\/vscode\/|kernel\/|approval\/|identity\/|execution\/sandbox\/|app\/)/],
       },
     ],
   },

@@ -3,10 +3,9 @@ import { readFileSync } from 'node:fs';
 import { sandboxMark } from '#execution/sandbox/clean-environment';
 
 export { type ApproverKeyPair, generateApproverKey, keyIdOf, signerFrom } from '#approval/keys';
-export { chatAgent, cliAgent, hookAgent, mcpAgent, paletteAgent } from '#identity/agents';
+export { agentOf, chatAgent, cliAgent, hookAgent, mcpAgent, paletteAgent } from '#identity/agents';
 export { modelTierOf, tierOfPicked } from '#identity/model-tier';
 export { permits } from '#identity/permissions';
-export { serviceConfigFile, serviceSocket, serviceSockets, serviceStateDir } from './config/service-config.ts';
 export { version } from './version.ts';
 
 /**

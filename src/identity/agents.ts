@@ -1,6 +1,8 @@
 /** Agents by where they come from. Ids last over restarts and leave the model out (docs/design.md#words). */
 import type { Agent } from '#kernel/agent';
+import type { RequestRecord } from '#kernel/approval/request';
 import type { ModelTier } from '#kernel/tiers';
+import { modelTierOf } from './model-tier.ts';
 
 /** A program on the command line: `cli:` + OS user. */
 export function cliAgent(osUser: string, modelTier: ModelTier, model?: string): Agent {
@@ -28,4 +30,10 @@ export function chatAgent(sessionHash: string, modelTier: ModelTier): Agent {
  */
 export function mcpAgent(name: string, modelTier: ModelTier, label?: string): Agent {
   return { id: `mcp:${name}`, host: 'mcp', modelTier, ...(label === undefined ? {} : { label }) };
+}
+
+/** A request of an older version does not say which tier the agent had: it is classified as a new call's would be. */
+export function agentOf({ agent }: Pick<RequestRecord, 'agent'>, defaultTier: ModelTier): Agent {
+  const tierByModel = agent.model === undefined ? defaultTier : modelTierOf(agent.model);
+  return { ...agent, modelTier: agent.modelTier ?? (agent.host === 'palette' ? 'advanced' : tierByModel) };
 }

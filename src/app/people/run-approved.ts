@@ -1,7 +1,6 @@
 /** A call as it was asked, run once by a person’s hand because the agent no longer waits. */
 import type { Stakes } from '#approval/card';
-import { modelTierOf } from '#identity/model-tier';
-import type { Agent } from '#kernel/agent';
+import { agentOf } from '#identity/agents';
 import type { App, ByHandRun } from '#kernel/app';
 import type { EffectiveAction, RequestRecord } from '#kernel/approval/request';
 import { reasonArgument } from '#kernel/arguments';
@@ -14,12 +13,6 @@ import type { PipelineDeps } from '#pipeline/deps';
 import { runCall } from '#pipeline/run-call';
 import { allTools } from '../catalog.ts';
 import type { HeldAnswers } from './held.ts';
-
-/** A request of an older version does not say which tier the agent had: it is classified as a new call's would be. */
-export function agentOf({ agent }: Pick<RequestRecord, 'agent'>, defaultTier: ModelTier): Agent {
-  const tierByModel = agent.model === undefined ? defaultTier : modelTierOf(agent.model);
-  return { ...agent, modelTier: agent.modelTier ?? (agent.host === 'palette' ? 'advanced' : tierByModel) };
-}
 
 /** Through every stage, like the agent's own call; what is not the approved action to the last digit does not run. Never rejects. */
 export async function runApproved(

@@ -1,4 +1,5 @@
 /** Plans in people's hands: looking, pausing, going on, stopping, and striking steps before anybody approves. */
+import { agentOf } from '#identity/agents';
 import type { ControlResult, PlanControls } from '#kernel/app';
 import { type RequestRecord, waitState } from '#kernel/approval/request';
 import type { AuditRecord } from '#kernel/audit-event';
@@ -10,7 +11,6 @@ import type { RequestStore } from '#kernel/ports/request-store';
 import type { ModelTier } from '#kernel/tiers';
 import type { PipelineDeps } from '#pipeline/deps';
 import { runCall } from '#pipeline/run-call';
-import { agentOf } from '../people/run-approved.ts';
 import { keptSnapshots } from './kept-snapshots.ts';
 import { countingRecords, createPlanResumes, type ResumeDeps } from './resume-plan.ts';
 

@@ -1,6 +1,4 @@
 /** The extension's entry. It exports these two functions and nothing else: every other extension can require this module. */
-// oxlint-disable-next-line import/no-unassigned-import -- it has to run before the modules below make their schemas, and has nothing to give
-import './without-eval.ts';
 import { type ExtensionContext, l10n, window } from 'vscode';
 import { t, useTexts } from './l10n.ts';
 import type { WindowSession } from './window-session.ts';
@@ -12,7 +10,7 @@ const startedMark = Symbol.for('banksman.started');
 
 /**
  * Returns when the window's part has started, and nothing with that: whatever it returned, any extension could get by calling it again with a
- * context of its own making. That part is loaded here and not by the entry's own import: then all of it comes after the line on top.
+ * context of its own making. That part is loaded here and not by the entry's own import: tables of words are made as it is loaded, in the language that is set first.
  * SECURITY: once a process. A second start would answer with the caller's context, and so pin the caller's key at the next honest click. Which of the two
  * was the editor's nobody knows here, so the first ends, too.
  * @throws on a second start

@@ -4,33 +4,37 @@
  */
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
-import * as z from 'zod';
 import type { App, SeenPoint } from '#kernel/app';
+import { isJsonObject, type JsonObject } from '#kernel/json';
 import type { SecretStore } from './approval-key.ts';
 import { t } from './l10n.ts';
-
-const checkpointSchema = z.strictObject({ origin: z.string(), size: z.int().positive(), root: z.string() });
-const pointSchema = z.strictObject({ sequence: z.int().positive(), hash: z.string() });
 
 export type SeenApp = Pick<App, 'storeLocation' | 'audit'>;
 
 /** The point that was kept for this store, by any window of this profile; undefined for a store that is new here. */
 export async function seenPoint(secrets: SecretStore, app: SeenApp): Promise<SeenPoint | undefined> {
-  return parse(await secrets.get(nameFor('trail', app)), pointSchema);
+  const { sequence, hash } = kept(await secrets.get(nameFor('trail', app)), ['sequence', 'hash']);
+  return isCount(sequence) && typeof hash === 'string' ? { sequence, hash } : undefined;
 }
 
 /** The checkpoint of the same time. An entry of its own: what an older version kept has none. */
 async function seenCheckpoint(secrets: SecretStore, app: SeenApp): Promise<Pick<SeenPoint, 'checkpoint'>> {
-  const checkpoint = parse(await secrets.get(nameFor('tree', app)), checkpointSchema);
-  return checkpoint === undefined ? {} : { checkpoint };
+  const { origin, size, root } = kept(await secrets.get(nameFor('tree', app)), ['origin', 'size', 'root']);
+  return typeof origin === 'string' && isCount(size) && typeof root === 'string' ? { checkpoint: { origin, size, root } } : {};
 }
 
-function parse<T>(kept: string | undefined, schema: z.ZodType<T>): T | undefined {
+/** Empty where it is not an object of just these keys: no schema, since this is loaded as the window starts. */
+function kept(text: string | undefined, keys: readonly string[]): JsonObject {
   try {
-    return kept === undefined ? undefined : schema.parse(JSON.parse(kept));
+    const value: unknown = JSON.parse(text ?? '');
+    return isJsonObject(value) && Object.keys(value).sort().join() === keys.toSorted().join() ? value : {};
   } catch {
-    return undefined;
+    return {};
   }
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) > 0;
 }
 
 /**

@@ -1,15 +1,11 @@
 /** Everything of one window, wired by hand. */
 
 import { userInfo } from 'node:os';
-import * as path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ExtensionContext, env, type LogOutputChannel, window, workspace } from 'vscode';
-import { describeTools } from '#app/catalog';
+import { type ExtensionContext, type LogOutputChannel, window, workspace } from 'vscode';
 import { defaultConfigFile, defaultStateDir } from '#app/config/paths';
-import { serviceSocket } from '#app/for-hosts';
 import { createHandOver } from '#app/plans/hand-over';
 import type { PlanHandOver } from '#app/plans/plans';
-import type { App } from '#kernel/app';
 import { type RequestRecord, requestLifeMs } from '#kernel/approval/request';
 import { toFault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
@@ -20,9 +16,9 @@ import { readSigner } from './approval-key.ts';
 import { PendingFeed } from './approvals-view/pending-feed.ts';
 import { createApprovalsViews } from './approvals-view/request-list.ts';
 import { tokenSecret } from './cluster-token.ts';
-import { type ClusterSurfaceDeps, registerClusterView } from './cluster-view/register-cluster-view.ts';
+import { registerClusterView } from './cluster-view/register-cluster-view.ts';
 import { createWriteDiff, registerApprovalCommands } from './commands/approval-commands.ts';
-import { registerClusterActions, runByHand } from './commands/cluster-actions.ts';
+import { type ClusterActionDeps, registerClusterActions, runByHand } from './commands/cluster-actions.ts';
 import {
   registerClusterTokenCommand,
   registerCopyClientConfiguration,
@@ -40,11 +36,10 @@ import type { Dialogs } from './gate/dialogs.ts';
 import { createWindowGate, type WindowGate } from './gate/human-gate.ts';
 import { reviewRequest } from './gate/review.ts';
 import { createWindowDialogs } from './gate/window-dialogs.ts';
-import { t } from './l10n.ts';
+import { loadParts } from './load-parts.ts';
 import { logRequests } from './log-requests.ts';
 import { watchRequests } from './new-requests.ts';
 import { reportProblems, watchTrail } from './notices.ts';
-import { notify } from './notify.ts';
 import { registerParticipant } from './participant/register-participant.ts';
 import { type PlanCommandDeps, registerPlanCommands, tellPlanEnd } from './plans/plan-commands.ts';
 import { PlanFeed } from './plans/plan-feed.ts';
@@ -53,9 +48,9 @@ import type { SaveDeps } from './policy/save-settings.ts';
 import { registerUndoRun } from './runs/undo-run.ts';
 import { LevelFeed } from './security/level-feed.ts';
 import { registerSecurityCommands } from './security/security-commands.ts';
+import type { Places } from './start-app.ts';
 import { createStatusBar } from './status-bar.ts';
 import { registerLanguageModelTools } from './tools/language-model-tools.ts';
-import { changesConfig, readSettings, section, settingsClusterNames, settingsOf } from './window-settings.ts';
 
 export interface WindowSession {
   end(): Promise<void>;
@@ -73,7 +68,8 @@ export function startWindow(context: ExtensionContext, dialogs: Dialogs = create
   bag.add(channel);
   const places = { stateDir: defaultStateDir(), configFile: defaultConfigFile() };
   const handOver: PlanHandOver = createHandOver();
-  const session = new AppSession(() => startApp(context, { ...places, handOver }, log), onError, handOver);
+  const build = async () => (await loadParts()).startApp(context, { ...places, handOver }, log);
+  const session = new AppSession(build, onError, handOver);
   const core: Core = {
     context,
     places,
@@ -85,7 +81,9 @@ export function startWindow(context: ExtensionContext, dialogs: Dialogs = create
     osUser: userInfo().username,
   };
   for (const item of surfaces(core)) bag.add(item);
-  session.reload();
+  // In a turn of its own: the editor waits for this function, and the other extensions with it.
+  const start = setImmediate(() => session.reload());
+  bag.add({ dispose: () => clearImmediate(start) });
   return {
     async end() {
       await session.close();
@@ -113,13 +111,12 @@ const now = () => performance.now();
 
 function surfaces(core: Core): Disposable[] {
   const { context, session, log } = core;
-  const tools = describeTools();
   const person = `user:${core.osUser}`;
   const cannotRead = (what: string) => (error: unknown) => log.warn(`${what} cannot be read: ${toFault(error).message}`);
   const details = createDetailsPanels({ session, extensionUri: context.extensionUri, onError: cannotRead('a request') });
   const documents = createResultDocuments();
   const review = (id: string): Promise<unknown> => gate.review(id);
-  const byHand = (record: RequestRecord) => void runByHand(record, { session, tools, person, documents, review });
+  const byHand = (record: RequestRecord) => void runByHand(record, { session, person, documents, review });
   const gate = windowGate(core, { person, details, runByHand: byHand, alarms: () => alarms.look() });
   const runner = { session, gate, log };
   const feed = new PendingFeed(session, cannotRead('the number of pending approvals'));
@@ -137,19 +134,20 @@ function surfaces(core: Core): Disposable[] {
     feed,
     levels,
     alarms,
-    ...registerLanguageModelTools(tools, runner),
-    registerParticipant({ tools, runner }),
-    ...registerClusterActions(tools, acting),
-    ...looks(core, { ...acting, tools }, settings),
+    ...toolSurfaces(core, acting, settings),
     ...registerApprovalCommands({ session, person, review, confirm, showDetails: details.show, showDiff: diff.show }),
     ...registerSecurityCommands(settings),
-    registerTestCommand(session, () => settingsOf(stateDir).commandRules),
+    registerTestCommand(session, core.places),
     ...registerOpenPage(session),
     ...registerMaintenanceCommands({ session, channel: core.channel, documents, secrets: context.secrets }),
     registerUndoRun({ session, confirm }),
     registerSeenAttempt(session, confirm, person, () => feed.reread()),
-    registerClusterTokenCommand(context.secrets, session, () => settingsClusterNames(readSettings(stateDir))),
-    registerCopyClientConfiguration({ extensionPath: context.extensionPath, configFile, settings: () => readSettings(stateDir) }),
+    registerClusterTokenCommand(context.secrets, session, async () => (await loadParts()).settingsClusterNames(stateDir)),
+    registerCopyClientConfiguration({
+      extensionPath: context.extensionPath,
+      configFile,
+      settings: async () => (await loadParts()).readSettings(stateDir),
+    }),
     ...lists({ session, feed, cannotRead, context }, { ...settings, osUser: core.osUser, review, showDetails: details.show }),
     createStatusBar(session, feed, levels, alarms),
     ...notices(core),
@@ -158,16 +156,29 @@ function surfaces(core: Core): Disposable[] {
   ];
 }
 
-/** The clusters, what agents did to them, and what they may do. */
-function looks(
-  { session, context: { extensionUri } }: Core,
-  acting: Omit<ClusterSurfaceDeps, 'session' | 'extensionUri'>,
+/** What the manifest says of itself: the catalog, which it was made from, is loaded later. */
+interface Contributed {
+  readonly languageModelTools: readonly { readonly name: string }[];
+  readonly commands: readonly { readonly command: string }[];
+}
+
+/** The tools for models and at the palette, `@banksman`, the clusters, what agents did to them, and what they may do. */
+function toolSurfaces(
+  { session, context: { extensionUri, extension } }: Core,
+  acting: ClusterActionDeps,
   settings: SaveDeps,
 ): Disposable[] {
+  const { languageModelTools, commands } = extension.packageJSON.contributes as Contributed;
+  const tools = () => (session.state.kind === 'ready' ? session.state.app.tools : []);
+  const names = languageModelTools.map(({ name }) => name);
+  const palette = commands.map(({ command }) => command);
   return [
+    ...registerLanguageModelTools(names, acting.runner),
+    registerParticipant({ runner: acting.runner }),
+    ...registerClusterActions(palette, acting),
     registerActivity(session, extensionUri),
-    registerClusterView({ ...acting, session, extensionUri }),
-    registerPolicyPage({ ...settings, extensionUri, tools: acting.tools.map(({ name }) => name) }),
+    registerClusterView({ ...acting, tools, session, extensionUri }),
+    registerPolicyPage({ ...settings, extensionUri, tools: () => tools().map(({ name }) => name) }),
   ];
 }
 
@@ -255,7 +266,9 @@ function reloadTriggers({ context, session, log }: Core): Disposable[] {
     session.reload();
   };
   return [
-    workspace.onDidChangeConfiguration((event) => reloadWhen(changesConfig(event), 'the settings')),
+    workspace.onDidChangeConfiguration(async (event) =>
+      reloadWhen(event.affectsConfiguration('banksman') && (await loadParts()).changesConfig(event), 'the settings'),
+    ),
     workspace.onDidChangeWorkspaceFolders(() => reloadWhen(true, 'the folders')),
     context.secrets.onDidChange(({ key }) => reloadWhen(key.startsWith(tokenSecret('')), 'the API tokens')),
   ];
@@ -307,48 +320,4 @@ function channelLog(channel: LogOutputChannel): Log {
     warn: (line) => channel.warn(line),
     error: (line) => channel.error(line),
   };
-}
-
-interface Places {
-  readonly stateDir: string;
-  readonly configFile: string;
-}
-
-/** @throws {Fault} `bad_config` that names the setting; or what the store says when it cannot be opened */
-async function startApp(context: ExtensionContext, places: Places & { readonly handOver: PlanHandOver }, log: Log): Promise<App> {
-  const config = settingsOf(places.stateDir);
-  warnOfApprovers(log);
-  // Loaded on first need: it brings the connectors along, which a window that uses no tool never pays for.
-  const { createApp } = await import('#app/create-app');
-  const { connectApp } = await import('#app/remote-app');
-  const folder = workspace.workspaceFolders?.find((entry) => entry.uri.scheme === 'file');
-  const socket = serviceSocket();
-  const parts = {
-    config,
-    ...places,
-    // SECURITY: not the workspace. A repository could otherwise supply the token file, CA file or known hosts of a relative path.
-    baseDir: path.dirname(places.configFile),
-    log,
-    via: 'editor' as const,
-    stays: true,
-    ...(folder === undefined ? {} : { workspaceBase: folder.uri.fsPath }),
-    editorRoot: env.appRoot,
-    version: String(context.extension.packageJSON.version),
-    storeWorker: path.join(context.extensionPath, 'dist', 'store-worker.cjs'),
-    replayWorker: path.join(context.extensionPath, 'dist', 'replay-worker.cjs'),
-  };
-  if (socket !== undefined) return connectApp({ ...parts, socket });
-  return createApp({ ...parts, origin: 'editor', clusterToken: async (name) => (await context.secrets.get(tokenSecret(name)))?.trim() });
-}
-
-/** It counts for nothing; whoever wrote it wanted it to. */
-function warnOfApprovers(log: Log): void {
-  if (workspace.getConfiguration(section).inspect('approvers')?.globalValue === undefined) return;
-  log.error('the setting `banksman.approvers` names approvers, and counts for nothing: only the configuration file does');
-  void notify.error(
-    t(
-      'Banksman: the setting {0} names approvers, and counts for nothing: only the configuration file does. If you did not write it, an extension or a program did; remove it.',
-      '`banksman.approvers`',
-    ),
-  );
 }

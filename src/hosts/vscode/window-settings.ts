@@ -48,8 +48,9 @@ function firstFolder(stateDir: string): string {
 }
 
 /** The names of the configured clusters, also while something else in the settings is wrong. */
-export function settingsClusterNames(raw: Record<string, unknown>): string[] {
-  const clusters: unknown[] = Array.isArray(raw.clusters) ? raw.clusters : [];
+export function settingsClusterNames(stateDir: string): string[] {
+  const { clusters: named } = readSettings(stateDir);
+  const clusters: unknown[] = Array.isArray(named) ? named : [];
   return clusters.flatMap((cluster) => {
     const name: unknown = typeof cluster === 'object' && cluster !== null && 'name' in cluster ? cluster.name : undefined;
     return typeof name === 'string' && name !== '' ? [name] : [];

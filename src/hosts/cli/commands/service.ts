@@ -1,5 +1,6 @@
 /** `banksman service`: root's part of the service, and the service itself. */
-import { serviceConfigFile, serviceSockets, serviceStateDir, version } from '#app/for-hosts';
+import { serviceConfigFile, serviceSockets, serviceStateDir } from '#app/config/service-config';
+import { version } from '#app/for-hosts';
 import { Fault } from '#kernel/errors';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printText, stderrLog } from '../output.ts';

@@ -182,7 +182,7 @@ class GuestPanel {
 
   #draw(): void {
     const target = this.#row?.target;
-    const fitting = target === undefined ? [] : buttons.filter(([verb]) => toolFor(this.#deps.actions.tools, verb, target) !== undefined);
+    const fitting = target === undefined ? [] : buttons.filter(([verb]) => toolFor(this.#deps.actions.tools(), verb, target) !== undefined);
     const acts = [...fitting.map(([verb, label]) => ({ verb, label })), { verb: anything, label: t('Do…') }];
     const facts = { row: this.#row, sheet: this.#sheet, trail: this.#trail, log: this.#log, acts };
     this.#page.draw(guestMarkup(facts));

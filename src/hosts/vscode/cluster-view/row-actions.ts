@@ -11,7 +11,8 @@ import type { ClusterState, RowTarget } from './cluster-rows.ts';
 import { answeredBy, fittingTools, toolFor } from './fitting-tools.ts';
 
 export interface RowActionDeps extends ClusterActionDeps {
-  readonly tools: readonly ToolDescription[];
+  /** None while there is no App: then there are no rows either. */
+  tools(): readonly ToolDescription[];
   /** As they were last seen. */
   clusters(): readonly ClusterState[];
 }
@@ -20,7 +21,7 @@ type ToolChoice = Choice & { readonly tool: ToolDescription };
 
 /** Asks which; nothing runs before a person answered what its tier asks. */
 export async function chooseAndAct(target: RowTarget, title: string, deps: RowActionDeps): Promise<void> {
-  const items = fittingTools(deps.tools, target).map((tool): ToolChoice => toolChoice(tool, target));
+  const items = fittingTools(deps.tools(), target).map((tool): ToolChoice => toolChoice(tool, target));
   if (items.length === 0) return void notify.info(t('No tool fits {0}.', title));
   const chosen = await choose(items, { title: plainLabel(title), placeHolder: t('What to do? Type to filter') });
   if (chosen) await actOn(chosen.tool, target, deps);
@@ -38,7 +39,7 @@ function toolChoice(tool: ToolDescription, target: RowTarget): ToolChoice {
 
 /** `start`, `shutdown`, `create_snapshot`, …: the tool of that name that fits the row. */
 export async function actByVerb(verb: string, target: RowTarget, deps: RowActionDeps): Promise<void> {
-  const tool = toolFor(deps.tools, verb, target);
+  const tool = toolFor(deps.tools(), verb, target);
   if (tool) await actOn(tool, target, deps);
   else void notify.info(t('This does not fit what it is now ({0}).', target.status ?? 'unknown'));
 }

@@ -7,9 +7,10 @@ import type { Outcome } from '#kernel/outcome';
 import { showPlainly } from '#kernel/text/text';
 import type { ToolDescription } from '#kernel/tool';
 import type { AppSession } from '../app-session.ts';
-import { isPaletteTool, paletteCommand } from '../contributes/names.ts';
+import { paletteCommand } from '../contributes/names.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
 import { t, titleOf } from '../l10n.ts';
+import { describeTools, toolNamed } from '../load-parts.ts';
 import { notify } from '../notify.ts';
 import { abortOnCancel, showCallProgress } from '../tools/call-progress.ts';
 import { runTool, type ToolRunner, workspaceRestriction } from '../tools/run-tool.ts';
@@ -30,9 +31,15 @@ export interface ClusterActionDeps extends OutcomeDeps {
   readonly osUser: string;
 }
 
-/** Arguments that a caller passes to the command are ignored: everything is asked. */
-export function registerClusterActions(tools: readonly ToolDescription[], deps: ClusterActionDeps): Disposable[] {
-  return tools.filter(isPaletteTool).map((tool) => commands.registerCommand(paletteCommand(tool.name), () => act(tool, deps)));
+/**
+ * Arguments that a caller passes to the command are ignored: everything is asked.
+ * @param contributed the manifest's commands; those that run a tool are registered
+ */
+export function registerClusterActions(contributed: readonly string[], deps: ClusterActionDeps): Disposable[] {
+  const own = contributed.filter((command) => command.startsWith(paletteCommand('')));
+  return own.map((command) =>
+    commands.registerCommand(command, async () => act(await toolNamed(({ name }) => paletteCommand(name) === command), deps)),
+  );
 }
 
 /** @param known what of the arguments is known, and what others can be */
@@ -82,14 +89,13 @@ async function offerLog(kind: 'info' | 'error', message: string): Promise<void> 
 /** `Approve and Run`: the call of a request that its agent no longer waits for, run for the person who approved it. */
 interface RunByHandDeps extends OutcomeDeps {
   readonly session: AppSession;
-  readonly tools: readonly ToolDescription[];
   /** `user:alice`. */
   readonly person: string;
 }
 
 /** Never rejects: what goes wrong is told. Nobody is asked any more, so there is no gate. */
 export async function runByHand(record: RequestRecord, deps: RunByHandDeps): Promise<void> {
-  const tool = deps.tools.find(({ name }) => name === record.action.tool);
+  const tool = (await describeTools()).find(({ name }) => name === record.action.tool);
   const call = abortOnCancel();
   const progress = showCallProgress(`Banksman: ${showPlainly(record.title, 160)}`, { ask: () => undefined }, () => call.abort());
   try {

@@ -102,7 +102,7 @@ async function withApp(session: AppSession, title: string, work: (app: App, sign
 export function registerClusterTokenCommand(
   secrets: SecretStorage,
   session: AppSession,
-  clusterNames: () => readonly string[],
+  clusterNames: () => Promise<readonly string[]>,
 ): Disposable {
   return commands.registerCommand('banksman.setClusterToken', async () => {
     const { state } = session;
@@ -110,7 +110,7 @@ export function registerClusterTokenCommand(
       return void notify.info(
         t('The service holds the clusters’ tokens, and none of this editor counts: root puts them into `/etc/banksman/secrets`.'),
       );
-    const name = await chooseCluster(clusterNames());
+    const name = await chooseCluster(await clusterNames());
     if (name === undefined) return;
     const typed = await window.showInputBox({
       title: t('API Token of {0}', name),
@@ -143,7 +143,7 @@ interface CopyDeps {
   /** The file that programs outside the editor read instead of the settings. */
   readonly configFile: string;
   /** The settings as that file would hold them. */
-  settings(): Readonly<Record<string, unknown>>;
+  settings(): Promise<Readonly<Record<string, unknown>>>;
 }
 
 export function registerCopyClientConfiguration(deps: CopyDeps): Disposable {
@@ -170,5 +170,5 @@ async function copy({ extensionPath, configFile, settings }: CopyDeps): Promise<
     ),
     button,
   );
-  if (pressed === button) await env.clipboard.writeText(`${JSON.stringify(settings(), null, 2)}\n`);
+  if (pressed === button) await env.clipboard.writeText(`${JSON.stringify(await settings(), null, 2)}\n`);
 }

@@ -1,11 +1,12 @@
 /** “Test a Command”: what the policy says of a command or a path, while it is typed. Nothing is run. */
 import { commands, type Disposable, type QuickPickItem, window } from 'vscode';
-import type { Config } from '#app/config/config';
-import { createPolicyCheck, type PolicyCheck } from '#app/workspace/policy-check';
+import type { PolicyCheck } from '#app/workspace/policy-check';
 import { Fault, toFault } from '#kernel/errors';
 import type { AppSession } from '../app-session.ts';
 import { t } from '../l10n.ts';
+import { loadParts } from '../load-parts.ts';
 import { notify } from '../notify.ts';
+import type { Places } from '../start-app.ts';
 import { decisionItems, plainLabel, type TestedIn, testedItems } from './picks.ts';
 
 interface Surface extends QuickPickItem {
@@ -33,11 +34,11 @@ const surfaces: readonly Surface[] = [
   { label: t('Path to list'), description: 'list_directory', fixed: { surface: 'path', op: 'list' }, example: 'src' },
 ];
 
-export function registerTestCommand(session: AppSession, userRules: () => Config['commandRules']): Disposable {
+export function registerTestCommand(session: AppSession, places: Pick<Places, 'stateDir'>): Disposable {
   return commands.registerCommand('banksman.testCommand', async () => {
     try {
       const surface = await window.showQuickPick(surfaces, { title: t('Test a Command'), placeHolder: t('Where it would run') });
-      if (surface) testOn(surface, await groundOf(session, userRules));
+      if (surface) testOn(surface, await groundOf(session, places));
     } catch (thrown) {
       void notify.error(`Banksman: ${toFault(thrown).message}`);
     }
@@ -49,13 +50,14 @@ interface Ground extends Pick<TestedIn, 'level' | 'sandbox'> {
 }
 
 /** As `banksman policy check` judges (level balanced, no agent), with the user's own rules and the view that this window has. */
-function groundOf(session: AppSession, userRules: () => Config['commandRules']): Promise<Ground> {
+async function groundOf(session: AppSession, places: Pick<Places, 'stateDir'>): Promise<Ground> {
+  const { createPolicyCheck, settingsOf } = await loadParts();
   return session.use(async (app) => {
     const { config, securityLevel: level } = app;
     const sandbox = app.sandboxState();
     try {
       // The settings have made the root absolute, from this window's folder.
-      const check = createPolicyCheck(config.workspaceRoot, { userRules: userRules(), view: sandbox.view });
+      const check = createPolicyCheck(config.workspaceRoot, { userRules: settingsOf(places.stateDir).commandRules, view: sandbox.view });
       return { check, level, sandbox };
     } catch (cause) {
       const why = t('the policy needs a workspace to judge by: {0}', toFault(cause).message);

@@ -1,6 +1,6 @@
 /** The pages of requests: one panel each, drawn anew when the request changes. They show; the dialog asks. */
 import { commands, type Disposable, type Uri } from 'vscode';
-import { agentOf } from '#app/people/run-approved';
+import { agentOf } from '#app/for-hosts';
 import type { App } from '#kernel/app';
 import type { RequestRecord, RequestStatus } from '#kernel/approval/request';
 import { toFault } from '#kernel/errors';

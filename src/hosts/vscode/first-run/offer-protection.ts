@@ -3,7 +3,6 @@
  * another extension presses here only makes things stricter: taking protection away again is agreed to in the gate (docs/adr/0022-agreed-configuration.md).
  */
 import { ConfigurationTarget, type Disposable, type Memento, type QuickPickItem, type SecretStorage, window, workspace } from 'vscode';
-import { withProtected } from '#app/config/config-file';
 import type { App, ProtectionSuggestion } from '#kernel/app';
 import { toFault } from '#kernel/errors';
 import { isJsonObject } from '#kernel/json';
@@ -12,6 +11,7 @@ import type { AppSession } from '../app-session.ts';
 import { tokenSecret } from '../cluster-token.ts';
 import { plainLabel } from '../commands/picks.ts';
 import { t } from '../l10n.ts';
+import { loadParts } from '../load-parts.ts';
 import { notify } from '../notify.ts';
 
 export interface OfferDeps {
@@ -94,6 +94,7 @@ function wordsOf(suggestion: ProtectionSuggestion | undefined): string {
 
 /** Into the user's settings: what is stricter counts at once. */
 async function protect(chosen: readonly ProtectionSuggestion[]): Promise<void> {
+  const { withProtected } = await loadParts();
   const settings = workspace.getConfiguration('banksman');
   const before = settings.inspect('protected')?.globalValue;
   await settings.update('protected', withProtected(isJsonObject(before) ? before : {}, chosen), ConfigurationTarget.Global);

@@ -15,8 +15,8 @@ import { addRule, type SaveDeps, saveSettings } from './save-settings.ts';
 
 export interface PolicyDeps extends SaveDeps {
   readonly extensionUri: Uri;
-  /** Every tool that a caller can name. */
-  readonly tools: readonly string[];
+  /** The name of every tool that a caller can name; none while there is no App. */
+  tools(): readonly string[];
 }
 
 export function registerPolicyPage(deps: PolicyDeps): Disposable {
@@ -109,7 +109,7 @@ class PolicyPanel {
   }
 
   #draw(): void {
-    const { tools } = this.#deps;
+    const tools = this.#deps.tools();
     const facts = { form: this.#form, tools, matrix: this.#matrix, answer: this.#answer, settings: this.#settings, replay: this.#shown() };
     this.#page.draw(policyMarkup(facts));
   }
@@ -123,7 +123,7 @@ class PolicyPanel {
   async #said(words: Readonly<Record<string, unknown>>): Promise<void> {
     const text = (key: string) => (typeof words[key] === 'string' ? words[key].slice(0, 400_000) : undefined);
     this.#typed = { input: text('input') ?? this.#typed.input, edited: text('edited') ?? this.#typed.edited };
-    const form = chosen(this.#form, text, this.#deps.tools);
+    const form = chosen(this.#form, text, this.#deps.tools());
     const isOther = form.agent !== this.#form.agent || form.tier !== this.#form.tier;
     this.#form = form;
     if (isOther) await this.#look();

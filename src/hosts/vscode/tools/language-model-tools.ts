@@ -16,39 +16,41 @@ import { showPlainly } from '#kernel/text/text';
 import type { ToolDescription } from '#kernel/tool';
 import { languageModelName } from '../contributes/names.ts';
 import { t, titleOf } from '../l10n.ts';
+import { describeTools, toolNamed } from '../load-parts.ts';
 import { escapeMarkdown } from '../markdown.ts';
 import { abortOnCancel } from './call-progress.ts';
 import { chatCaller, resultText } from './chat-words.ts';
 import { runTool, type ToolRunner } from './run-tool.ts';
 
-/** Registers the tools of the catalog under their prefixed names, and one for those that are needed less often. */
-export function registerLanguageModelTools(tools: readonly ToolDescription[], runner: ToolRunner): Disposable[] {
-  const rare = tools.filter((tool) => tool.rare === true);
-  const offered = tools.filter((tool) => tool.rare !== true);
-  return [
-    ...offered.map((tool) => lm.registerTool(languageModelName(tool.name), languageModelTool(tool, runner))),
-    ...(rare.length === 0 ? [] : [lm.registerTool(languageModelName(moreTools), drawer(rare, runner))]),
-  ];
+/**
+ * Registers the tools under their names in the manifest, and one for those that are needed less often. Which tool a name means is looked up when it is
+ * called: the catalog is loaded after the window has started.
+ */
+export function registerLanguageModelTools(names: readonly string[], runner: ToolRunner): Disposable[] {
+  const drawerName = languageModelName(moreTools);
+  return names.map((name) => lm.registerTool(name, name === drawerName ? drawer(runner) : languageModelTool(name, runner)));
 }
 
 /** Calls the tool that it names, as if that had been called: the same stages, the same question, the same record. */
-function drawer(rare: readonly ToolDescription[], runner: ToolRunner): LanguageModelTool<unknown> {
+function drawer(runner: ToolRunner): LanguageModelTool<unknown> {
+  const askedFor = async (input: unknown) => fromDrawer(input, { inside: (await describeTools()).filter((tool) => tool.rare === true) });
   return {
     prepareInvocation: async ({ input }) => {
-      const asked = fromDrawer(input, { inside: rare });
+      const asked = await askedFor(input);
       return 'run' in asked ? prepare(asked.run, asked.input, runner) : { invocationMessage: t('Look up a Banksman tool') };
     },
     invoke: async (options, token) => {
-      const asked = fromDrawer(options.input, { inside: rare });
+      const asked = await askedFor(options.input);
       return 'run' in asked ? invoke(asked.run, { ...options, input: asked.input }, { runner, token }) : textResult(asked.outcome);
     },
   };
 }
 
-function languageModelTool(tool: ToolDescription, runner: ToolRunner): LanguageModelTool<unknown> {
+function languageModelTool(name: string, runner: ToolRunner): LanguageModelTool<unknown> {
+  const tool = () => toolNamed((entry) => languageModelName(entry.name) === name);
   return {
-    prepareInvocation: ({ input }) => prepare(tool, input, runner),
-    invoke: (options, token) => invoke(tool, options, { runner, token }),
+    prepareInvocation: async ({ input }) => prepare(await tool(), input, runner),
+    invoke: async (options, token) => invoke(await tool(), options, { runner, token }),
   };
 }
 
