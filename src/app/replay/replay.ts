@@ -101,7 +101,7 @@ function createRun(parts: ReplayParts) {
 }
 
 /** Equal calls that are remembered, by the digest of all that decides about them. */
-const mostRemembered = 150_000;
+const mostRemembered = 30_000;
 
 /** The decisions of one side: what was spent of budgets is counted as if its settings had held all along. */
 function createSide(side: Side, { world, signal }: ReplayParts) {

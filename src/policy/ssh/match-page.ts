@@ -212,8 +212,16 @@ function misplaced(wanted: Kind, { text }: Word): string {
 /** The options that may stand here: the page's, and those of the verb that was read so far. */
 function optionsNow({ page, operands }: Reading): ReadonlyMap<string, Taken> {
   const form = page.verbs === undefined ? undefined : verbOf(page, operands)?.form;
-  return new Map([...spellings(page, page.style), ...(form === undefined ? [] : spellings(form, page.style))]);
+  if (form === undefined) return spellings(page, page.style);
+  const ofPage = withVerb.get(page) ?? new WeakMap<Form, ReadonlyMap<string, Taken>>();
+  withVerb.set(page, ofPage);
+  const found = ofPage.get(form) ?? new Map([...spellings(page, page.style), ...spellings(form, page.style)]);
+  ofPage.set(form, found);
+  return found;
 }
+
+/** Asked for at each word: made once for each verb of a page. */
+const withVerb = new WeakMap<Page, WeakMap<Form, ReadonlyMap<string, Taken>>>();
 
 /** A function of a page's data that is worked out once. */
 function kept<K extends object, V>(make: (key: K, style?: Page['style']) => V): typeof make {

@@ -67,7 +67,11 @@ async function saveKeys({ keys, after, report }: Keys, deps: SaveDeps): Promise<
     const value = key === 'workspace' ? { ...(isJsonObject(own) ? own : {}), requireSandbox: requiresSandbox(after) } : after[key];
     await settings.update(key, value, ConfigurationTarget.Global);
   }
-  if (looser.length > 0) await commands.executeCommand('banksman.agreeConfiguration');
+  if (looser.length > 0) {
+    // What waits is known to the App of the new settings alone.
+    deps.session.reload();
+    await commands.executeCommand('banksman.agreeConfiguration');
+  }
   return true;
 }
 

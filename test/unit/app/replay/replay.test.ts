@@ -1,7 +1,7 @@
 /** A replay over records as the pipeline writes them: what changes, what cannot be replayed, and which rules would have saved questions. */
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from '#app/config/config';
-import { seal } from '#audit/seal';
+import { hashOf, seal } from '#audit/seal';
 import type { AuditDraft, AuditRecord } from '#kernel/audit-event';
 import type { JsonObject } from '#kernel/json';
 import type { ReplayReport } from '#kernel/policy-view';
@@ -83,8 +83,13 @@ interface Given {
   readonly signal?: AbortSignal;
 }
 
-async function replayed(records: readonly AuditRecord[], { now = deciding(), edited, reads, since, signal }: Given): Promise<ReplayReport> {
+async function replayed(
+  records: readonly AuditRecord[],
+  { now = deciding(), edited, reads, since, signal }: Given,
+  more: object = {},
+): Promise<ReplayReport> {
   const audit = {
+    ...more,
     read: async (after: number, limit: number) => records.filter(({ sequence }) => sequence > after).slice(0, limit),
     head: async () => records.at(-1),
   } as unknown as AuditLog;
@@ -232,6 +237,30 @@ describe('what cannot be replayed', () => {
     const altered = records.map((record, index) => (index === 1 ? { ...record, time: new Date(0).toISOString() } : record));
     const report = await replayed(altered, { edited: { securityLevel: 'strict' } });
     expect(report).toMatchObject({ records: 1, calls: 1, trail: { ok: false, message: expect.stringContaining('record 2 was altered') } });
+  });
+
+  it('is of several chains only what follows the record of the same one', async () => {
+    const chained = (chain: string) => {
+      const records: AuditRecord[] = [];
+      for (const draft of [run('npm test'), run('npm test')]) {
+        const open = { ...seal(draft, records.at(-1), start), chain };
+        records.push({ ...open, hash: hashOf(open) });
+      }
+      return records;
+    };
+    const [first, second] = [chained('a/1'), chained('b/1')];
+    const records = [{ ...first[0], time: new Date(0).toISOString() } as AuditRecord, ...first.slice(1), ...second];
+    const report = await replayed(
+      records,
+      { edited: { securityLevel: 'strict' } },
+      { readChains: async () => ({ records, keptSince: 0, anchors: [] }) },
+    );
+    expect(report).toMatchObject({
+      records: 2,
+      calls: 2,
+      tighter: 2,
+      trail: { ok: false, message: expect.stringContaining('chain `a/1`') },
+    });
   });
 
   it('is nothing in an empty trail', async () => {
