@@ -85,7 +85,7 @@ describe('the policy in the editor', () => {
 
   it('saves nothing where the person stays, and everything where they agree', async () => {
     await press('Save…');
-    await (await waitModal(bench.page, 'Save these settings?')).click('Do Not Save');
+    await (await waitModal(bench.page, 'Save these settings?')).click('Keep the Old Values');
     const level = await waitModal(bench.page, 'Set the security level to strict?');
     await level.click('Keep balanced');
     expect(settingsFile()).not.toContain('execute_ssh');
@@ -99,7 +99,11 @@ describe('the policy in the editor', () => {
 
   it('what is looser is asked about once more, and until then the old values count', async () => {
     await press('Load Again');
-    await waitUntil('the settings that were saved', async () => (await policy.locator('#edited').inputValue()).includes('"strict"'), 60_000);
+    await waitUntil(
+      'the settings that were saved',
+      async () => (await policy.locator('#edited').inputValue()).includes('"strict"'),
+      60_000,
+    );
     await edit(({ tiers: _stricter, ...settings }) => settings);
     await press('Replay');
     await policy.locator('#replay .banner.waits', { hasText: 'execute_ssh' }).waitFor({ timeout: 60_000 });

@@ -68,6 +68,8 @@ function select(name: string, title: string, options: readonly (readonly [string
   return html`<label>${title} <select data-say="${name}">${items}</select></label>`;
 }
 
+/** Of one stage: a call that it lets pass may end at the next. */
+const answers = { allow: t('passes'), ask: t('asks'), deny: t('refused') };
 const words = { allow: t('runs'), ask: t('asks'), deny: t('refused') };
 
 function matrixPart(matrix: PolicyFacts['matrix'], group: string): Html {
@@ -89,7 +91,7 @@ function rowOf({ tool, title, tier, impact, cells }: PolicyRow): Html {
 }
 
 function cellOf({ level, decision, stage }: PolicyCell): Html {
-  return html`<td data-title="${level}"><details><summary class="${decision.effect}">${words[decision.effect]}</summary><p>${decision.reason} <span class="dim">(${stage}${rulesOf(decision)})</span></p></details></td>`;
+  return html`<td data-title="${level}"><details><summary class="to-${decision.effect}">${words[decision.effect]}</summary><p>${decision.reason} <span class="dim">(${stage}${rulesOf(decision)})</span></p></details></td>`;
 }
 
 function rulesOf({ rules }: Pick<Decision, 'rules'>): string {
@@ -120,10 +122,10 @@ function answerPart(answer: PolicyFacts['answer']): Html {
   if ('failed' in answer) return html`<p class="banner bad" role="status">${answer.failed}</p>`;
   const { status, decision, stages } = answer;
   const rows = stages.map(({ stage, decision: one, error }) => {
-    const word = error === true ? t('error') : words[one.effect];
+    const word = error === true ? t('error') : answers[one.effect];
     return [
       html`${stage}`,
-      html`<span class="${one.effect}">${word}</span>`,
+      html`<span class="to-${one.effect}">${word}</span>`,
       html`${one.reason} <span class="dim">(${one.code}${rulesOf(one)})</span>`,
     ];
   });
@@ -156,7 +158,10 @@ export const policyStyle = `
 select, input, textarea { font: inherit; color: var(--vscode-input-foreground); background: var(--vscode-input-background); border: 1px solid var(--vscode-input-border, var(--vscode-contrastBorder, var(--vscode-descriptionForeground))); padding: .2em .4em; max-width: 100%; box-sizing: border-box; }
 textarea { display: block; width: 100%; margin-top: .3em; font-family: var(--vscode-editor-font-family); font-size: var(--vscode-editor-font-size); }
 select:focus-visible, input:focus-visible, textarea:focus-visible, summary:focus-visible { outline: 1px solid var(--vscode-focusBorder); outline-offset: 1px; }
-summary { cursor: pointer; }
+summary { cursor: pointer; white-space: nowrap; }
+.to-allow { --to: var(--vscode-charts-green); } .to-ask { --to: var(--vscode-charts-yellow); } .to-deny { --to: var(--vscode-charts-red); }
+summary::marker, span.to-allow::before, span.to-ask::before, span.to-deny::before { color: var(--to); }
+span.to-allow::before, span.to-ask::before, span.to-deny::before { content: "■ "; }
 .matrix tbody th { font-weight: normal; white-space: normal; overflow-wrap: anywhere; color: var(--vscode-foreground); }
 .matrix details p { margin: .3em 0; }
 .changes { list-style: none; padding: 0; }

@@ -105,7 +105,7 @@ function questionsPart({ questions: { asked, approved, denied, red }, suggestion
       ? html`<p class="dim">${t('No rule is suggested: nothing that a rule may answer was approved again and again.')}</p>`
       : html`<ol class="changes">${suggestions.map(suggestionItem)}</ol>`;
   return html`<h2>${t('Rules that would have saved questions')}</h2>
-<p>${t('People were asked {0} times: {1} approved, {2} denied. {3} were about red calls, which no rule answers.', count(asked), count(approved), count(denied), count(red))}</p>${list}`;
+<p>${t('Questions to people: {0}, of which {1} were approved and {2} denied. About red calls, which no rule answers: {3}.', count(asked), count(approved), count(denied), count(red))}</p>${list}`;
 }
 
 function suggestionItem(suggestion: RuleSuggestion, index: number): Html {

@@ -57,7 +57,7 @@ async function saveKeys({ keys, after, report }: Keys, deps: SaveDeps): Promise<
     key: 'save the policy',
     title: t('Save these settings?'),
     detail: detail.join('\n\n'),
-    stay: t('Do Not Save'),
+    stay: t('Keep the Old Values'),
     proceed: t('Save'),
   };
   if (!(await confirmRun(question, deps.confirm))) return false;
