@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { json } from 'node:stream/consumers';
+import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { cacheFolder, ROOT } from '../../scripts/lib/cache-folder.mjs';
 import { cleanEnv } from '../../scripts/lib/clean-env.mjs';
@@ -33,25 +33,44 @@ if (unknown.length > 0)
 
 process.exitCode = process.env[insideVariable] === undefined ? await outside() : await inside();
 
+/** Each is written down at once, so that nothing is lost of a run that is stopped. */
 async function outside(): Promise<number> {
-  for (const agent of chosen) await install(agent);
+  let isFine = true;
+  for (const agent of chosen) {
+    await install(agent);
+    const startedAt = Date.now();
+    const found = await between(agent);
+    if (found !== undefined) keep(agent.name, found);
+    isFine &&= found !== undefined && findingsOf(found).every(([, { ok }]) => ok);
+    say(`${agent.title} ${agent.version}: ${found === undefined ? 'not tried' : seconds(startedAt)}`);
+  }
+  say('test/agents/results.json is written; `npm run generate` puts it into the docs');
+  return isFine ? 0 : 1;
+}
+
+/** Between the walls. undefined: it did not come to its end. */
+async function between({ name }: TestedAgent): Promise<AgentResult | undefined> {
   const scratch = mkdtempSync(path.join(tmpdir(), 'banksman-agents-'));
-  const child = spawn('unshare', [...walls(scratch), process.execPath, import.meta.filename, ...process.argv.slice(2)], {
+  const halves = Object.keys(parts).map((part) => `--${part}`);
+  const child = spawn('unshare', [...walls(scratch), process.execPath, import.meta.filename, name, ...halves], {
     env: cleanEnv({ [insideVariable]: '1' }),
     stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
   });
-  const closed = once(child, 'close') as Promise<[number | null]>;
-  child.once('close', () => rmdirSync(scratch));
-  const fresh = (await json(child.stdio[3] as NodeJS.ReadableStream)) as AgentResults;
-  const [status] = await closed;
+  const closed = once(child, 'close');
+  try {
+    const said = await text(child.stdio[3] as NodeJS.ReadableStream);
+    await closed;
+    return said === '' ? undefined : (JSON.parse(said) as AgentResult);
+  } finally {
+    rmdirSync(scratch);
+  }
+}
+
+function keep(name: string, found: AgentResult): void {
   const before = existsSync(resultsFile) ? (JSON.parse(readFileSync(resultsFile, 'utf8')) as AgentResults) : {};
-  const inOrder = testedAgents.flatMap(({ name }) => {
-    const all = { ...before[name], ...fresh[name] };
-    return Object.keys(all).length === 0 ? [] : [[name, all] as const];
-  });
+  const all: AgentResults = { ...before, [name]: { ...before[name], ...found } };
+  const inOrder = testedAgents.flatMap((agent) => (all[agent.name] === undefined ? [] : [[agent.name, all[agent.name]] as const]));
   writeFileSync(resultsFile, `${JSON.stringify(Object.fromEntries(inOrder), null, 2)}\n`);
-  say('test/agents/results.json is written; `npm run generate` puts it into the docs');
-  return status ?? 1;
 }
 
 /** Exactly the version of the record, with no script of its own. */
@@ -91,14 +110,8 @@ function walls(scratch: string): readonly string[] {
 }
 
 async function inside(): Promise<number> {
-  const results: Record<string, AgentResult> = {};
-  for (const agent of chosen) {
-    const startedAt = Date.now();
-    results[agent.name] = await tried(agent);
-    say(`${agent.title} ${agent.version}: ${seconds(startedAt)}`);
-  }
-  writeFileSync(3, JSON.stringify(results));
-  return Object.values(results).every((result) => findingsOf(result).every(([, { ok }]) => ok)) ? 0 : 1;
+  for (const agent of chosen) writeFileSync(3, JSON.stringify(await tried(agent)));
+  return 0;
 }
 
 async function tried(agent: TestedAgent): Promise<AgentResult> {

@@ -110,7 +110,7 @@ export const hookAgents: readonly HookAgent[] = [
     }),
     covers: all,
     notes:
-      'It has no hooks but plugins: `install` writes one that asks, and refuses when it gets no answer. A plugin that cannot be read is skipped in silence.',
+      'It has no hooks but plugins: `install` writes one that asks, and refuses when it gets no answer. A plugin that cannot be read is skipped in silence. Below `/etc` it reads only what `/etc/opencode/opencode.json` names, which `--managed` writes with the plugin.',
   },
   {
     ...{ name: 'cursor', title: 'Cursor', mcp: /^MCP:()(.+)$/i, answer: 'cursor', saysYes: true, ...usual },

@@ -15,7 +15,7 @@ import {
 import path from 'node:path';
 import type { Finding } from '#kernel/app';
 import { Fault } from '#kernel/errors';
-import { isJsonObject } from '#kernel/json';
+import { isJsonObject, type JsonObject } from '#kernel/json';
 import { unifiedDiff } from '#kernel/text/unified-diff';
 import { hookAgent, hookAgents } from './agents.ts';
 import { fileAt, type Installation, installations, isOurs, type PlaceKind, placeKinds } from './installations.ts';
@@ -28,6 +28,8 @@ export interface HookChange {
   /** undefined: there is none. */
   readonly before: string | undefined;
   readonly after: string | undefined;
+  /** A file that this one names: written before it, taken out behind it. */
+  readonly beside?: { readonly file: string; readonly text: string };
   /** For people, as `diff -u`. */
   readonly difference: readonly string[];
 }
@@ -70,8 +72,10 @@ export function plannedInstall(agent: string, kind: PlaceKind, project: string):
   const file = placeOf(agent, kind, project);
   const before = textAt(file);
   const line = commandOf(agent, kind);
+  const { add, besideManaged } = installationOf(agent);
+  const beside = kind === 'managed' && besideManaged ? { file: besideManaged.file, text: besideManaged.text(line) } : undefined;
   try {
-    return changeOf({ agent, kind, file, before, after: installationOf(agent).add(before, line, kind) });
+    return changeOf({ agent, kind, file, before, after: add(before, line, kind), ...(beside && { beside }) });
   } catch (cause) {
     throw new Fault('cannot_merge', `${file} is left as it is: ${cause instanceof Error ? cause.message : 'it cannot be read'}`, {
       audience: 'user',
@@ -94,15 +98,20 @@ export function plannedUninstall(
   if (now === undefined || !isOurs(now))
     throw new Fault('not_installed', `there is no hook of Banksman’s in ${file}`, { audience: 'user' });
   const noted = noteOf(noteFile(state, file));
-  if (noted?.after === now) return changeOf({ agent, kind, file, before: now, after: noted.before });
-  return changeOf({ agent, kind, file, before: now, after: withoutOurs(now, file) });
+  const { besideManaged } = installationOf(agent);
+  const beside = kind === 'managed' && besideManaged ? { file: besideManaged.file, text: '' } : undefined;
+  const after = noted?.after === now ? noted.before : withoutOurs(now, file);
+  return changeOf({ agent, kind, file, before: now, after, ...(beside && { beside }) });
 }
 
 function withoutOurs(text: string, file: string): string | undefined {
   if (!file.endsWith('.json'))
     throw new Fault('cannot_merge', `${file} was changed since: take the hook out by hand`, { audience: 'user' });
-  const now: unknown = JSON.parse(text);
-  if (!isJsonObject(now) || !isJsonObject(now['hooks'])) return text;
+  const parsed: unknown = JSON.parse(text);
+  if (!isJsonObject(parsed)) return text;
+  const plugins = parsed['plugin'];
+  const now: JsonObject = Array.isArray(plugins) ? { ...parsed, plugin: plugins.filter((item) => !isOurs(item)) } : parsed;
+  if (!isJsonObject(now['hooks'])) return `${JSON.stringify(now, null, 2)}\n`;
   const lists = Object.entries(now['hooks']).map(
     ([event, list]) => [event, Array.isArray(list) ? list.filter((item) => !isOurs(item)) : list] as const,
   );
@@ -111,17 +120,20 @@ function withoutOurs(text: string, file: string): string | undefined {
 }
 
 function changeOf(change: Omit<HookChange, 'difference'>): HookChange {
-  return { ...change, difference: unifiedDiff(change.before ?? '', change.after ?? '') };
+  const { beside } = change;
+  const added = beside === undefined ? [] : unifiedDiff(textAt(beside.file) ?? '', beside.text);
+  const further = beside === undefined || added.length === 0 ? [] : [`${beside.file}:`, ...added];
+  return { ...change, difference: [...unifiedDiff(change.before ?? '', change.after ?? ''), ...further] };
 }
 
 /** At once and whole, and noted for the way back. @throws {Fault} `changed_meanwhile`, `not_allowed` */
-export function carryOut({ agent, kind, file, before, after }: HookChange, state: string, installs: boolean): void {
+export function carryOut(change: HookChange, state: string, installs: boolean): void {
+  const { agent, kind, file, before, after } = change;
   if (textAt(file) !== before) throw new Fault('changed_meanwhile', `${file} changed meanwhile; look again`, { audience: 'user' });
   const note = noteFile(state, file);
   try {
     if (installs) writeNote(note, { agent, kind, file, before, after });
-    if (after === undefined) rmSync(file, { force: true });
-    else writeWhole(file, after);
+    putInPlace(change, installs);
     if (!installs) rmSync(note, { force: true });
   } catch (cause) {
     throw new Fault('not_allowed', `${file} was not written: ${cause instanceof Error ? cause.message : 'why is not known'}`, {
@@ -130,6 +142,14 @@ export function carryOut({ agent, kind, file, before, after }: HookChange, state
       cause,
     });
   }
+}
+
+/** INVARIANT: a file that another one names is there as long as that one. */
+function putInPlace({ file, after, beside }: HookChange, installs: boolean): void {
+  if (installs && beside !== undefined) writeWhole(beside.file, beside.text);
+  if (after === undefined) rmSync(file, { force: true });
+  else writeWhole(file, after);
+  if (!installs && beside !== undefined) rmSync(beside.file, { force: true });
 }
 
 function writeWhole(file: string, text: string): void {
@@ -146,7 +166,7 @@ function textAt(file: string): string | undefined {
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 }
 
-type Note = Omit<HookChange, 'difference'>;
+type Note = Omit<HookChange, 'difference' | 'beside'>;
 
 function notesFolder(state: string): string {
   return path.join(path.resolve(state), 'hook', 'installed');
@@ -179,7 +199,10 @@ export function hookFindings(state: string, project: string): readonly Finding[]
   const there = hookAgents.flatMap(({ name, title }) =>
     placesOf(name).flatMap(({ kind, file }) => {
       const text = readable(fileAt(file, project));
-      return text !== undefined && isOurs(text) ? [{ name, title, kind, file: fileAt(file, project), text }] : [];
+      if (text === undefined || !isOurs(text)) return [];
+      const { besideManaged: beside } = installationOf(name);
+      const named = kind === 'managed' && beside !== undefined ? (readable(beside.file) ?? `${beside.file} hook `) : '';
+      return [{ name, title, kind, file: fileAt(file, project), text: `${text}${named}` }];
     }),
   );
   const lost = notes(state).filter(({ file }) => !there.some((one) => one.file === file));
@@ -191,8 +214,9 @@ export function hookFindings(state: string, project: string): readonly Finding[]
       }),
     ),
     ...there.flatMap(({ name, title, kind, file, text }) => {
-      const offBy =
-        kind === 'managed' || there.some((one) => one.name === name && one.kind === 'managed') ? [] : switchedOffBy(name, project);
+      const { holds } = installationOf(name);
+      const isHeld = there.some((one) => one.name === name && one.kind === 'managed' && (holds?.test(one.text) ?? true));
+      const offBy = isHeld ? [] : switchedOffBy(name, project);
       return [
         ...offBy.map(
           (by): Finding => ({
@@ -200,7 +224,7 @@ export function hookFindings(state: string, project: string): readonly Finding[]
             remedy: `take that out, or install it where no repository reaches: \`banksman hook install ${name} --managed\``,
           }),
         ),
-        ...(offBy.length > 0 ? [] : [standing({ title, kind, file, text })]),
+        ...(offBy.length > 0 ? [] : [standing({ title, kind, file, text, isHeld })]),
       ];
     }),
   ];
@@ -211,16 +235,22 @@ function standing({
   kind,
   file,
   text,
+  isHeld,
 }: {
   readonly title: string;
   readonly kind: PlaceKind;
   readonly file: string;
   readonly text: string;
+  /** What is managed says all that it has to. */
+  readonly isHeld: boolean;
 }): Finding {
   const topic = 'hooks';
-  const program = /(?:^|[\s"])(\/[^\s"'\\]+\.cjs)['\\]* hook /.exec(text)?.[1];
+  const again = 'take it out and install it again';
+  const program = /(?:^|[\s"])(\/[^\s"'\\]+\.c?js)['\\]* hook /.exec(text)?.[1];
   if (program !== undefined && !existsSync(program))
-    return { topic, state: 'failed', message: `${title}: ${file} starts ${program}, which is not there`, remedy: 'install the hook again' };
+    return { topic, state: 'failed', message: `${title}: ${file} starts ${program}, which is not there`, remedy: again };
+  if (kind === 'managed' && !isHeld)
+    return { topic, state: 'warning', message: `${title}: a repository can switch the managed hook in ${file} off`, remedy: again };
   if (kind === 'managed') return { topic, state: 'ok', message: `${title}: a managed hook (${file})` };
   const message = `${title}: a hook that the ${kind === 'user' ? 'user’s own settings' : 'project’s files'} hold (${file}): advice, for a repository or a program of this account can switch it off`;
   return { topic, state: 'warning', message, remedy: '`banksman hook install … --managed`, as root' };

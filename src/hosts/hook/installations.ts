@@ -18,8 +18,12 @@ export interface Installation {
   readonly files: Partial<Record<PlaceKind, string>>;
   /** The file with the hook in it. @param before its text; undefined: there is none. @throws {Error} where it is no form that can be kept */
   add(before: string | undefined, command: string, kind: PlaceKind): string;
+  /** What the managed file only names, and the text of it. */
+  readonly besideManaged?: { readonly file: string; text(command: string): string };
   /** Files of a project or user, with what in them switches a hook off that is not managed. */
   readonly switchedOffBy: ReadonlyMap<string, RegExp>;
+  /** What a managed file has to say as well, where those would switch it off, too. */
+  readonly holds?: RegExp;
 }
 
 /** `keys` are set besides where it is managed. */
@@ -65,12 +69,15 @@ function indentOf(text: string | undefined): string | number {
 
 /** An entry that some version of this program wrote. */
 export function isOurs(entry: unknown): boolean {
-  return /(?:banksman|cli\.cjs'?) hook [a-z-]+/.test(JSON.stringify(entry) ?? '');
+  return /(?:banksman|cli\.cjs'?) hook [a-z-]+|banksman-hook\.js/.test(JSON.stringify(entry) ?? '');
 }
 
 const command = (line: string, more: JsonObject) => ({ matcher: '*', hooks: [{ type: 'command', command: line, ...more }] });
 const off = /"disableAllHooks"\s*:\s*true/;
 const disabled = /"hooksConfig"\s*:\s*\{[^}]*"enabled"\s*:\s*false|"disableAllHooks"\s*:\s*true/;
+
+/** Below `/etc` it reads no plugins but those that its configuration there names. */
+const opencodeManaged = '/etc/opencode/banksman-hook.js';
 
 export const installations: Readonly<Record<string, Installation>> = {
   'claude-code': {
@@ -96,6 +103,7 @@ export const installations: Readonly<Record<string, Installation>> = {
       ['.codex/config.toml', /^\s*(?:features\.)?hooks\s*=\s*false/m],
       ['~/.codex/config.toml', /^\s*(?:features\.)?hooks\s*=\s*false/m],
     ]),
+    holds: /^\s*hooks\s*=\s*true/m,
   },
   copilot: {
     files: {
@@ -121,14 +129,20 @@ export const installations: Readonly<Record<string, Installation>> = {
       ['.gemini/settings.json', disabled],
       ['~/.gemini/settings.json', disabled],
     ]),
+    holds: /"hooksConfig"\s*:\s*\{[^}]*"enabled"\s*:\s*true/,
   },
   qwen: {
     files: { managed: '/etc/qwen-code/settings.json', user: '~/.qwen/settings.json', project: '.qwen/settings.json' },
-    add: jsonHook({ event: 'PreToolUse', entry: (line) => command(line, { name: 'banksman', timeout: 60_000 }) }),
+    add: jsonHook({
+      event: 'PreToolUse',
+      entry: (line) => command(line, { name: 'banksman', timeout: 60_000 }),
+      managed: { disableAllHooks: false },
+    }),
     switchedOffBy: new Map([
       ['.qwen/settings.json', disabled],
       ['~/.qwen/settings.json', disabled],
     ]),
+    holds: /"disableAllHooks"\s*:\s*false/,
   },
   cursor: {
     files: { managed: '/etc/cursor/hooks.json', user: '~/.cursor/hooks.json', project: '.cursor/hooks.json' },
@@ -137,11 +151,12 @@ export const installations: Readonly<Record<string, Installation>> = {
   },
   opencode: {
     files: {
-      managed: '/etc/opencode/plugin/banksman.js',
+      managed: '/etc/opencode/opencode.json',
       user: '~/.config/opencode/plugin/banksman.js',
       project: '.opencode/plugin/banksman.js',
     },
-    add: (_before, line) => opencodePlugin(line),
+    add: (before, line, kind) => (kind === 'managed' ? withPlugin(before, `file://${opencodeManaged}`) : opencodePlugin(line)),
+    besideManaged: { file: opencodeManaged, text: opencodePlugin },
     switchedOffBy: new Map(),
   },
   vscode: {
@@ -151,13 +166,28 @@ export const installations: Readonly<Record<string, Installation>> = {
   },
 };
 
-/** Keys of the top stand before the first table, ours behind all others. */
+/** Keys of the top stand before the first table, ours behind all others. A repository says `hooks = false`, which a required feature overrules. */
 function codexRequirements(before: string | undefined, line: string): string {
   const rest = before ?? '';
-  if (/^\s*(?:\[+\s*hooks\b|allow_managed_hooks_only\b|hooks\s*[.=])/m.test(rest)) throw new Error('it says something about hooks already');
+  if (/^\s*(?:\[+\s*hooks\b|allow_managed_hooks_only\b|(?:features\.)?hooks\s*[.=])/m.test(rest))
+    throw new Error('it says something about hooks already');
+  if (/^\s*features\s*[.=]/m.test(rest)) throw new Error('its `features` are no table');
   const folder = '/etc/codex/hooks';
   const tables = `[hooks]\nmanaged_dir = "${folder}"\n\n[[hooks.PreToolUse]]\nmatcher = ".*"\n\n[[hooks.PreToolUse.hooks]]\ntype = "command"\ncommand = ${JSON.stringify(line)}\ntimeout = 60\n`;
-  return `allow_managed_hooks_only = true\n${rest === '' ? '' : `\n${rest.trimEnd()}\n`}\n${tables}`;
+  const features = /^[ \t]*\[[ \t]*features[ \t]*\].*$/m;
+  const required = features.test(rest)
+    ? `\n${rest.trimEnd().replace(features, '$&\nhooks = true')}\n`
+    : `${rest === '' ? '' : `\n${rest.trimEnd()}\n`}\n[features]\nhooks = true\n`;
+  return `allow_managed_hooks_only = true\n${required}\n${tables}`;
+}
+
+function withPlugin(before: string | undefined, plugin: string): string {
+  const now: unknown = before === undefined || before.trim() === '' ? {} : JSON.parse(before);
+  if (!isJsonObject(now)) throw new Error('it holds no object');
+  const others = now['plugin'] ?? [];
+  if (!Array.isArray(others)) throw new Error('`plugin` in it is no list');
+  const kept = others.filter((item: JsonValue) => !isOurs(item));
+  return `${JSON.stringify({ ...now, plugin: [...kept, plugin] }, null, indentOf(before))}\n`;
 }
 
 function opencodePlugin(line: string): string {

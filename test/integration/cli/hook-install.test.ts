@@ -51,19 +51,30 @@ describe.skipIf(process.platform === 'win32')('banksman hook install', () => {
   });
 
   it('has a form for each place, whoever may write there', () => {
-    const made = Object.values(installations).flatMap(({ files, add }) =>
-      (Object.keys(files) as (keyof typeof files)[]).map((kind) => add(undefined, 'banksman hook x', kind)),
+    const made = Object.values(installations).flatMap(({ files, add, besideManaged }) =>
+      (Object.keys(files) as (keyof typeof files)[]).map(
+        (kind) => add(undefined, 'banksman hook x', kind) + (kind === 'managed' ? (besideManaged?.text('banksman hook x') ?? '') : ''),
+      ),
     );
     expect(made.filter((text) => !text.includes('banksman hook x'))).toEqual([]);
   });
 
-  it('as a managed hook says that hooks are on, and keeps what else is said of them', () => {
-    const made = installations['gemini']?.add(
-      '{"hooksConfig": {"enabled": false, "notifications": false}}',
-      'banksman hook gemini',
-      'managed',
-    );
-    expect(JSON.parse(made ?? '')).toMatchObject({ hooksConfig: { enabled: true, notifications: false } });
+  it.each([
+    ['gemini', '{"hooksConfig": {"enabled": false, "notifications": false}}', '"notifications": false'],
+    ['qwen', '{"disableAllHooks": true, "model": {}}', '"model": {}'],
+    [
+      'codex',
+      'allowed_sandbox_modes = ["read-only"]\n\n[features] # ours\npersonality = true\n',
+      '[features] # ours\nhooks = true\npersonality = true',
+    ],
+    ['codex', '', '[features]\nhooks = true'],
+    ['opencode', '{"plugin": ["other"]}', '"other"'],
+  ])('as a managed hook of %s says what a repository cannot take back: %s', (agent, before, kept) => {
+    const { add, holds } = installations[agent] ?? {};
+    const made = add?.(before, `banksman hook ${agent}`, 'managed') ?? '';
+    expect(made).toContain(kept);
+    expect(made).toMatch(holds ?? /banksman-hook\.js/);
+    expect(made.match(/\[features\]/g)?.length ?? 1).toBe(1);
   });
 
   it('needs a person at a terminal, and leaves alone what it cannot keep', async () => {
