@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import type { LocalApp } from '#app/create-app';
-import { generateApproverKey } from '#app/for-hosts';
+import { generateApproverKey, signerFrom } from '#app/for-hosts';
 import type { ProposedStep } from '#kernel/plans/plan';
 import { call, guestStatus, type World } from '../app/support.ts';
 import { approvedPlan, byAgent, ended, forEachTest, planAt, proposed, run, step } from './support.ts';
@@ -26,6 +26,8 @@ function dropTriggers(file: DatabaseSync): void {
   for (const { name } of triggers) file.exec(`DROP TRIGGER ${String(name)}`);
 }
 
+const second = { agent: { ...byAgent.agent, id: 'mcp:second' } };
+const third = { agent: { ...byAgent.agent, id: 'mcp:third' } };
 const propose = (steps: readonly object[], on = app) => call(on, 'propose_plan', { steps }, byAgent);
 
 describe('a proposal', () => {
@@ -219,5 +221,77 @@ describe('an approval', () => {
     expect(await planAt(app, id)).toMatchObject({ standing: 'over' });
     expect(await call(app, 'run_plan', { plan_id: 'req-00000000' }, byAgent)).toMatchObject({ code: 'no_such_plan' });
     expect(await call(app, 'run_plan', { plan_id: 'nonsense' }, byAgent)).toMatchObject({ code: 'invalid_plan_id' });
+  });
+});
+
+describe('a plan that somebody changes in the store', () => {
+  type Steps = { input: Record<string, unknown> }[];
+  const changes: Readonly<Record<string, (steps: Steps) => Steps>> = {
+    'another argument': ([one, ...rest]) => [{ ...one, input: { ...one?.input, description: 'forged' } }, ...rest],
+    'another guest': ([one, ...rest]) => [{ ...one, input: { ...one?.input, vmid: 101 } }, ...rest],
+    'another order': (steps) => steps.toReversed(),
+    'a step less': ([, ...rest]) => rest,
+    'a step more': (steps) => [...steps, ...steps.slice(0, 1)],
+  };
+  const steps = [
+    step('set_guest_config', { vmid: 100, description: 'one' }),
+    step('set_guest_config', { vmid: 100, description: 'two' }, { wait_seconds: 600 }),
+  ];
+
+  function forge(id: string, change: (steps: Steps) => Steps): void {
+    const file = new DatabaseSync(join(world.stateDir, 'banksman.db'));
+    dropTriggers(file);
+    const draft = JSON.parse(String(file.prepare('SELECT draft FROM requests WHERE id = ?').get(id)?.['draft']));
+    draft.action.arguments.steps = change(draft.action.arguments.steps);
+    file.prepare('UPDATE requests SET draft = ? WHERE id = ?').run(JSON.stringify(draft), id);
+    file.close();
+  }
+
+  it.each(Object.entries(changes))('is neither approved, nor run, nor gone on with: %s', async (_what, change) => {
+    const [asked, given, running] = [
+      await proposed(app, steps),
+      await approvedPlan(world, app, steps, second),
+      await approvedPlan(world, app, steps, third),
+    ];
+    forge(asked, change);
+    expect((await app.approvals.card(asked))?.tampered).toBe(true);
+    expect(await app.approvals.approve(asked, world.person)).toMatchObject({ ok: false });
+    forge(given, change);
+    for (const on of [app, await open()]) expect((await run(on, given, second)).status).not.toBe('ok');
+    expect(config(100, 'description')).toBe(undefined);
+    await run(app, running, third);
+    while (config(100, 'description') !== 'one') await new Promise((resolve) => setImmediate(resolve));
+    forge(running, change);
+    while ((await app.plans.underWay()).length > 0) await call(app, 'check_plan', { plan_id: running, wait_seconds: 1 }, third);
+    const ends = (await app.audit.tail(100)).filter(({ name }) => name === 'plan.ended');
+    expect(ends.map(({ attributes }) => [attributes['state'], attributes['code']])).toEqual([['stopped', 'plan_gone']]);
+    expect(config(100, 'description')).toBe('one');
+  });
+});
+
+describe('two people who answer at once', () => {
+  it('give one answer between them, and it runs once or not at all', async () => {
+    const pair = generateApproverKey();
+    const bob = signerFrom(pair.privateKey, 'user:bob');
+    const approvers = [...(world.config as { approvers: readonly object[] }).approvers, { name: 'user:bob', key: pair.publicKey }];
+    const [here, there] = [await open({ approvers }), await open({ approvers })];
+    for (let round = 0; round < 4; round += 1) {
+      const before = config(100, 'description');
+      const id = await proposed(here, [step('set_guest_config', { vmid: 100, description: `round ${round}` })]);
+      const answers = await Promise.all([
+        here.approvals.approve(id, world.person),
+        round % 2 === 0 ? there.approvals.deny(id, 'user:bob') : there.approvals.approve(id, bob),
+      ]);
+      expect(answers.filter(({ ok }) => ok)).toHaveLength(1);
+      const isApproved = (await here.approvals.get(id))?.status === 'approved';
+      const outcomes = await Promise.all([run(here, id), run(there, id)]);
+      expect(outcomes.some(({ status }) => status === 'ok')).toBe(isApproved);
+      await ended(here, id);
+      expect(config(100, 'description')).toBe(isApproved ? `round ${round}` : before);
+      const started = (await here.audit.tail(500)).filter(
+        ({ name, attributes }) => name === 'tool.started' && attributes['plan_step'] === 1 && attributes['request_id'] === id,
+      );
+      expect(started).toHaveLength(isApproved ? 1 : 0);
+    }
   });
 });
