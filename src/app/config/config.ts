@@ -341,8 +341,11 @@ function noSuchTool(name: string, origin: string): Fault {
   );
 }
 
+/** So many are named at a time. */
+const namedFaults = 5;
+
 function badConfig(error: z.ZodError, { raw, origin, lineOf }: { raw: unknown; origin: string; lineOf: LineOf }): Fault {
-  const lines = error.issues.slice(0, 5).map((issue) => {
+  const lines = error.issues.slice(0, namedFaults).map((issue) => {
     const field = issue.path.join('.') || '(top level)';
     // The value beside an unknown key is not shown: it may be a secret that somebody put in the wrong place.
     const stranger = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
@@ -352,7 +355,8 @@ function badConfig(error: z.ZodError, { raw, origin, lineOf }: { raw: unknown; o
       return `${where}\`${field}\`: ${issue.message}; allowed here: ${allowedKeys(issue.path).join(', ')}`;
     return `${where}\`${field}\`: ${issue.message}; found ${shortly(valueAt(raw, issue.path), issue.path.at(-1))}`;
   });
-  return new Fault('bad_config', `${origin}: ${lines.join(' | ')}`, {
+  const more = error.issues.length > namedFaults ? `; and ${error.issues.length - namedFaults} more` : '';
+  return new Fault('bad_config', `${origin}: ${lines.join(' | ')}${more}`, {
     audience: 'operator',
     next: 'correct the named field and try again',
   });

@@ -1,7 +1,7 @@
 /** The part of a configuration that decides, as somebody edited it. */
 import * as z from 'zod';
 import { autoApproveActions } from '#kernel/approval/security';
-import { Fault } from '#kernel/errors';
+import { Fault, reasonOf } from '#kernel/errors';
 import { canonicalJson, isJsonObject, type JsonObject } from '#kernel/json';
 import { parseRulePattern } from '#policy/auto-approve';
 import { catalog } from '../catalog.ts';
@@ -46,12 +46,36 @@ export function editedSettings(raw: unknown, now: Deciding, origin: string): Dec
   if (!isJsonObject(raw))
     throw new Fault('bad_config', `${origin}: must be a JSON object`, { audience: 'user', next: 'see docs/policy.md' });
   const { autoApprove, ...configuration } = raw;
-  const parsed = parseConfig(configuration, origin);
-  const rules = autoApprove === undefined ? now.rules : editedRules(autoApprove, origin);
+  const [parsed, rules] = bothOf(
+    () => parseConfig(configuration, origin),
+    () => (autoApprove === undefined ? now.rules : editedRules(autoApprove, origin)),
+  );
   const level = Object.hasOwn(configuration, 'securityLevel') ? parsed.securityLevel : now.config.securityLevel;
   const chosen = Object.fromEntries(decidingKeys.map((key) => [key, parsed[key]])) as Pick<Config, (typeof decidingKeys)[number]>;
   const { requireSandbox } = parsed.workspace;
   return { config: { ...now.config, ...chosen, securityLevel: level, workspace: { ...now.config.workspace, requireSandbox } }, rules };
+}
+
+/** What is wrong with either is told at once. @throws {Fault} `bad_config` */
+function bothOf<A, B>(first: () => A, second: () => B): readonly [A, B] {
+  let one: A;
+  try {
+    one = first();
+  } catch (thrown) {
+    const flaw = flawOf(second);
+    if (flaw === undefined || !(thrown instanceof Fault)) throw thrown;
+    throw new Fault('bad_config', `${thrown.message} | ${flaw}`, { audience: 'user', next: 'correct the named fields and try again' });
+  }
+  return [one, second()];
+}
+
+function flawOf(make: () => unknown): string | undefined {
+  try {
+    make();
+    return undefined;
+  } catch (thrown) {
+    return reasonOf(thrown);
+  }
 }
 
 const yellow = catalog.filter(({ tier }) => tier === 'yellow').map(({ name }) => name);

@@ -9,7 +9,7 @@ import { waitDetails } from '../harness/details-page.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
 import { approveInModal, hasModal, waitModal } from '../harness/modal.ts';
 import { waitForNotification } from '../harness/notifications.ts';
-import { runCommand } from '../harness/palette.ts';
+import { runCommand, typeInto, waitPickRow } from '../harness/palette.ts';
 import { screenshot } from '../harness/screenshot.ts';
 import { waitUntil } from '../harness/wait-until.ts';
 
@@ -116,6 +116,25 @@ describe('the policy in the editor', () => {
     await looser.click('Keep the Old Values');
     const row = policy.locator('.matrix tr', { hasText: 'execute_ssh' });
     await waitUntil('the old tier', async () => (await row.locator('td').first().innerText()).startsWith('red'), 60_000);
+  });
+
+  it.each([
+    ['Dark Modern', 'vs-dark'],
+    ['Dark High Contrast', 'hc-black'],
+  ])('can be read in %s, and axe knows no fault of it', async (theme, kind) => {
+    const { page } = bench;
+    await runCommand(page, 'Preferences: Color Theme');
+    await typeInto(page, theme);
+    await waitPickRow(page, theme);
+    await page.keyboard.press('Enter');
+    await page.locator(`.monaco-workbench.${kind}`).waitFor({ timeout: 30_000 });
+    await policy.locator('.matrix tbody tr').first().waitFor({ timeout: 60_000 });
+    await page.waitForTimeout(1_000);
+    expect(await axeFaults(policy)).toEqual([]);
+    for (const part of ['#who', '#replay']) {
+      await policy.locator(part).scrollIntoViewIfNeeded();
+      await screenshot(page, `p-policy-${kind}-${part.slice(1)}`);
+    }
   });
 
   it('can be read in a narrow window', async () => {

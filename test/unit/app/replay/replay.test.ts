@@ -355,6 +355,8 @@ describe('edited settings', () => {
       expect(said).toContain(path);
     expect(flaws({ autoApprove: [{ pattern: 'tool:stop_vm', action: 'allow' }] })).toContain('`autoApprove.0.pattern`');
     expect(flaws({ tiers: { no_such: 'red' } })).toContain('no_such');
+    const both = flaws({ securityLevel: 'lax', autoApprove: [{ pattern: 'x', action: 'yes' }] });
+    for (const path of ['`securityLevel`', '`autoApprove.0.action`']) expect(both).toContain(path);
     expect(flaws([])).toContain('must be a JSON object');
   });
 
