@@ -7,6 +7,8 @@ interface LivePageOptions {
   /** The editor's name for this kind of page. */
   readonly kind: string;
   readonly title: string;
+  /** On the tab, where the title is too long for one. */
+  readonly tab?: string;
   readonly style: string;
   readonly parts: readonly string[];
   /** The part whose changes are spoken; absent: none. */
@@ -31,10 +33,10 @@ export interface LivePage {
 }
 
 export function openLivePage(options: LivePageOptions): LivePage {
-  const { kind, title, style, parts, spoken, extensionUri } = options;
+  const { kind, title, tab = title, style, parts, spoken, extensionUri } = options;
   const media = Uri.joinPath(extensionUri, 'media');
   const settings = { enableScripts: true, enableForms: false, enableFindWidget: true, localResourceRoots: [media] };
-  const panel: WebviewPanel = window.createWebviewPanel(kind, title, ViewColumn.Active, settings);
+  const panel: WebviewPanel = window.createWebviewPanel(kind, tab, ViewColumn.Active, settings);
   let last: Readonly<Record<string, string>> = {};
   let drawn = new Map<string, string>();
   const draw = (now: Readonly<Record<string, string>>) => {

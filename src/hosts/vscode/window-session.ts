@@ -15,6 +15,7 @@ import { AppSession } from './app-session.ts';
 import { readSigner } from './approval-key.ts';
 import { PendingFeed } from './approvals-view/pending-feed.ts';
 import { createApprovalsViews } from './approvals-view/request-list.ts';
+import { RowFocus } from './approvals-view/row-focus.ts';
 import { tokenSecret } from './cluster-token.ts';
 import { registerClusterView } from './cluster-view/register-cluster-view.ts';
 import { createWriteDiff, registerApprovalCommands } from './commands/approval-commands.ts';
@@ -124,6 +125,7 @@ function surfaces(core: Core): Disposable[] {
   const levels = new LevelFeed(session, cannotRead('the security level'));
   const diff = createWriteDiff(session);
   const confirm = { queue: core.queue, dialogs: core.dialogs, now };
+  const focus = new RowFocus();
   const acting = { runner, confirm, documents, osUser: core.osUser, review };
   const { configFile, stateDir } = core.places;
   const settings = { session, confirm, configFile, signer: () => readSigner(context.secrets, person) };
@@ -135,7 +137,7 @@ function surfaces(core: Core): Disposable[] {
     levels,
     alarms,
     ...toolSurfaces(core, acting, settings),
-    ...registerApprovalCommands({ session, person, review, confirm, showDetails: details.show, showDiff: diff.show }),
+    ...registerApprovalCommands({ session, person, review, confirm, focus, showDetails: details.show, showDiff: diff.show }),
     ...registerSecurityCommands(settings),
     registerTestCommand(session, core.places),
     ...registerOpenPage(session),
@@ -148,7 +150,7 @@ function surfaces(core: Core): Disposable[] {
       configFile,
       settings: async () => (await loadParts()).readSettings(stateDir),
     }),
-    ...lists({ session, feed, cannotRead, context }, { ...settings, osUser: core.osUser, review, showDetails: details.show }),
+    ...lists({ session, feed, cannotRead, context, focus }, { ...settings, osUser: core.osUser, review, showDetails: details.show }),
     createStatusBar(session, feed, levels, alarms),
     ...notices(core),
     ...reloadTriggers(core),
@@ -196,14 +198,15 @@ interface ListParts {
   readonly session: AppSession;
   readonly feed: PendingFeed;
   readonly context: ExtensionContext;
+  readonly focus: RowFocus;
   cannotRead(what: string): (error: unknown) => void;
 }
 
 /** The lists of requests and plans, a person's hand on the latter, and that they are told of what is new. */
-function lists({ session, feed, context, cannotRead }: ListParts, deps: Omit<PlanCommandDeps, 'changed'>): Disposable[] {
+function lists({ session, feed, context, focus, cannotRead }: ListParts, deps: Omit<PlanCommandDeps, 'changed'>): Disposable[] {
   const plans = new PlanFeed({ session, onError: cannotRead('plans'), onEnd: (plan) => void tellPlanEnd(plan) });
   const changed = () => plans.again();
-  const acts = { session, person: `user:${deps.osUser}`, confirm: deps.confirm, memory: context.globalState };
+  const acts = { session, person: `user:${deps.osUser}`, confirm: deps.confirm, memory: context.globalState, focus };
   return [
     plans,
     ...registerPlanCommands({ ...deps, changed }),

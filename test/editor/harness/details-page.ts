@@ -9,6 +9,7 @@ export async function waitDetails(page: Page, title: string): Promise<FrameLocat
 
 /** Unfolds all that is folded at first, as a person does; it is read then. */
 export async function unfoldDetails(details: FrameLocator): Promise<void> {
-  for (const fold of await details.locator('#rest details:not([open]) > summary').all()) await fold.click();
+  const folded = details.locator('#rest details:not([open]) > summary');
+  while ((await folded.count()) > 0) await folded.first().click();
   await details.locator('.trail').waitFor({ timeout: 30_000 });
 }

@@ -1,5 +1,5 @@
 /** One request as a row of a list. */
-import { lapsesAt, type RequestRecord, type RequestStatus, requestIdPattern } from '#kernel/approval/request';
+import { lapsesAt, type RequestRecord, type RequestStatus, requestIdPattern, waitState } from '#kernel/approval/request';
 import { endInWords, isSettledReport } from '#kernel/approval/request-end';
 import { planIn } from '#kernel/plans/plan-progress';
 import { showPlainly } from '#kernel/text/text';
@@ -21,8 +21,6 @@ export interface ApprovalRow {
   readonly label: string;
   /** `4:12 · Chat`, `14:02 · denied by alice · Chat 1a2b3c`: in a narrow view the end is cut off first. */
   readonly description: string;
-  /** Markdown in which everything from outside is escaped. */
-  readonly tooltip: string;
   /** All of it in words, for screen readers. */
   readonly spoken: string;
   readonly icon: string;
@@ -58,7 +56,6 @@ export function approvalRow(record: RequestRecord, now: number): ApprovalRow {
     id: record.id,
     isPlan: planIn(record) !== undefined,
     label: record.reported === undefined ? shortTitle(title) : t('Blocked: {0}', showPlainly(record.reported.destination, 40)),
-    tooltip: requestTooltip(record, now),
   };
   if (record.status === 'pending') {
     return {
@@ -119,8 +116,8 @@ function clockTime(at: number, now: number): string {
   return `${time.toLocaleDateString(t('en'), { month: 'short', day: 'numeric' })}, ${clock}`;
 }
 
-/** Everything from outside is escaped. */
-function requestTooltip(record: RequestRecord, now: number): string {
+/** Markdown in which everything from outside is escaped. */
+export function requestTooltip(record: RequestRecord, now: number): string {
   const risk = record.risk.map((fact) => `- ${escapeMarkdown(fact)}`).join('\n');
   const claim = record.claim === undefined ? '' : t('*The agent says:* {0}', escapeMarkdown(record.claim));
   const facts = [
@@ -132,10 +129,19 @@ function requestTooltip(record: RequestRecord, now: number): string {
     // That a red tool asks is no reason, as on the card.
     ...(record.code === 'confirmation_required' ? [] : [row(t('Why it asks'), escapeMarkdown(record.reason))]),
     ...decisionFacts(record),
+    ...waitFacts(record, now),
     row(t('Request'), `${cell(record.id)}, ${record.status === 'pending' ? timeLeft(record.expiresAt, now) : statusNames[record.status]}`),
   ];
   const table = ['| | |', '|:--|:--|', ...facts].join('\n');
   return [`**${escapeMarkdown(record.title)}**`, risk, claim, table].filter((part) => part !== '').join('\n\n');
+}
+
+/** Only where it was asked for with the record: whether an answer would be heard. */
+function waitFacts({ status, wait }: RequestRecord, now: number): readonly string[] {
+  if (status !== 'pending' || wait === undefined) return [];
+  const state = waitState(wait, now);
+  if (state.waits) return [row(t('Waits'), t('a call, until {0}', clockTime(state.until, now)))];
+  return [row(t('Waits'), state.since === undefined ? t('no call') : t('no call any more, since {0}', clockTime(state.since, now)))];
 }
 
 function callFacts(record: RequestRecord): readonly string[] {

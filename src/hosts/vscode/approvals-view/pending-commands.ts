@@ -9,6 +9,7 @@ import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
 import { filterInWords, type RequestFilter } from './request-filter.ts';
 import { deniedInWords, denyQuestion, type Grouping, isGrouping } from './request-groups.ts';
+import type { RowFocus } from './row-focus.ts';
 import type { ShownRows } from './shown-rows.ts';
 
 export interface PendingCommandDeps {
@@ -18,6 +19,7 @@ export interface PendingCommandDeps {
   readonly confirm: ConfirmDeps;
   /** Of this profile. */
   readonly memory: Memento;
+  readonly focus: RowFocus;
 }
 
 interface PendingList {

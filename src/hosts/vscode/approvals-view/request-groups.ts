@@ -92,9 +92,11 @@ interface DenyScope {
 /** @param records what stood in the list when the person asked: nothing else is denied */
 export function denyQuestion(records: readonly RequestRecord[], { of, filter }: DenyScope): Confirmation {
   const { length } = records;
+  // In the title already.
+  const isNamed = of !== undefined && new Set(records.map(({ agent }) => agent.id)).size === 1;
   const lines = records
     .slice(0, linesShown)
-    .map(({ title, agent }) => `· ${showPlainly(title, 100).replace(/\?$/, '')} (${agentName(agent)})`);
+    .map(({ title, agent }) => `· ${showPlainly(title, 100).replace(/\?$/, '')}${isNamed ? '' : ` (${agentName(agent)})`}`);
   const more = length > linesShown ? [t('(and {0} more)', length - linesShown)] : [];
   const narrowed = filter === undefined ? [] : ['', t('The list shows only {0}: what it hides is not denied.', filter)];
   const told = t('Nothing of it runs, and each agent is told. What is asked from now on is not denied.');

@@ -25,7 +25,7 @@ import type { PlanFeed, PlanUnderWay } from '../plans/plan-feed.ts';
 import { type StepRow, standingNames, stepRows } from '../plans/step-rows.ts';
 import { statusNames } from '../request-words.ts';
 import { hostNames } from './agent-name.ts';
-import type { ApprovalRow } from './approval-row.ts';
+import { type ApprovalRow, requestTooltip } from './approval-row.ts';
 import { type EmptyRow, emptyHistory, emptyPending } from './empty-rows.ts';
 import { groupingIn, type PendingCommandDeps, registerPendingCommands } from './pending-commands.ts';
 import type { PendingFeed } from './pending-feed.ts';
@@ -65,6 +65,7 @@ function createRequestList(options: RequestListOptions): Disposable {
         onDidChangeTreeData: changed.event,
         getChildren: (element) => (element ? below(element, shown, options) : shown.elements()),
         getParent: (element) => shown.parent(element),
+        resolveTreeItem: (item, element) => withTooltip(item, element, options.session),
         getTreeItem: (element) => treeItem(element, shown, `banksman.loadMore${name}`),
       },
     }),
@@ -74,6 +75,7 @@ function createRequestList(options: RequestListOptions): Disposable {
     const arranged = acts === undefined ? {} : { grouping: groupingIn(acts.memory) };
     const rows = { ...running, ...arranged, records: feed.records, hasMore: feed.hasMore, empty: emptyRows(options) };
     for (const element of shown.update(rows, Date.now())) changed.fire(element);
+    acts?.focus.drawn();
   };
   const refresh = () => {
     describe(view, options);
@@ -85,6 +87,7 @@ function createRequestList(options: RequestListOptions): Disposable {
   bag.add(whileVisible(view, redraw));
   bag.add(workspace.onDidGrantWorkspaceTrust(refresh));
   for (const item of listCommands(options)) bag.add(item);
+  acts?.focus.follow({ beside: (id) => revealBeside(id, view, shown) });
   const list = { shown, records: () => feed.records, filter: () => feed.filter, redraw };
   for (const item of acts === undefined ? [] : registerPendingCommands(acts, list)) bag.add(item);
   refresh();
@@ -102,6 +105,17 @@ function describe(view: TreeView<ViewElement>, { feed, state, name }: RequestLis
   const isReady = state.stateName === 'ready';
   const contexts = { 'banksman.state': state.stateName, 'banksman.looks': isReady, 'banksman.acts': isReady && workspace.isTrusted };
   for (const [key, value] of Object.entries(contexts)) void commands.executeCommand('setContext', key, value);
+}
+
+/** Only while somebody sees the list. */
+function revealBeside(id: string, view: TreeView<ViewElement>, shown: ShownRows): () => boolean {
+  const next = shown.beside(id);
+  return () => {
+    const element = shown.row(id) === undefined ? next() : undefined;
+    if (element === undefined) return false;
+    if (view.visible) void Promise.resolve(view.reveal(element, { select: false, focus: true })).catch(() => undefined);
+    return true;
+  };
 }
 
 function emptyRows({ feed, state }: RequestListOptions): readonly EmptyRow[] {
@@ -270,11 +284,19 @@ function requestItem(id: string, row: ApprovalRow | undefined): TreeItem {
   item.description = row.description;
   item.iconPath = new ThemeIcon(row.icon, new ThemeColor(row.iconColor));
   item.accessibilityInformation = { label: row.spoken };
-  // Neither trusted (no command links) nor HTML nor icons: a request's words come from a model.
-  item.tooltip = new MarkdownString(row.tooltip, false);
+  // The row itself: it has the focus again afterwards.
   item.command = waits
-    ? { command: 'banksman.review', title: t('Review'), arguments: [id] }
+    ? { command: 'banksman.review', title: t('Review'), arguments: [{ kind: 'approval', id }] }
     : { command: 'banksman.showDetails', title: t('Show Details'), arguments: [id] };
+  return item;
+}
+
+/** Read when somebody points at it: whether a call waits still is known then, and two hundred rows cost none of it. */
+async function withTooltip(item: TreeItem, element: ViewElement, session: AppSession): Promise<TreeItem> {
+  if (element.kind !== 'approval') return item;
+  const record = await session.use(({ approvals }) => approvals.get(element.id)).catch(() => undefined);
+  // Neither trusted (no command links) nor HTML nor icons: a request's words come from a model.
+  if (record !== undefined) item.tooltip = new MarkdownString(requestTooltip(record, Date.now()), false);
   return item;
 }
 

@@ -7,6 +7,7 @@ import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from '../app-session.ts';
 import { agentName } from '../approvals-view/agent-name.ts';
 import { requestIdFrom } from '../approvals-view/approval-row.ts';
+import type { RowFocus } from '../approvals-view/row-focus.ts';
 import { viewId } from '../contributes/views.ts';
 import { sideText, writtenFile } from '../details/write-sides.ts';
 import { createDisposableBag } from '../disposables.ts';
@@ -24,20 +25,21 @@ interface ApprovalCommandDeps {
   showDetails(id: string): Promise<void>;
   showDiff(id: string): Promise<void>;
   readonly confirm: ConfirmDeps;
+  readonly focus: RowFocus;
 }
 
 export function registerApprovalCommands(deps: ApprovalCommandDeps): Disposable[] {
   const onRequest = (command: string, statuses: readonly RequestStatus[], act: (id: string) => Promise<unknown>) =>
     commands.registerCommand(command, async (argument: unknown) => {
       const id = requestIdFrom(argument) ?? (await pickRequest(deps.session, statuses));
-      if (id !== undefined) await act(id);
+      if (id !== undefined) await deps.focus.around(argument, () => act(id));
     });
   const waiting: readonly RequestStatus[] = ['pending'];
   return [
     commands.registerCommand('banksman.review', async (argument: unknown) => {
       // Opening a dialog decides nothing, so the only request there is needs no choosing.
       const id = requestIdFrom(argument) ?? (await onlyRequest(deps.session)) ?? (await pickRequest(deps.session, waiting));
-      if (id !== undefined) await deps.review(id);
+      if (id !== undefined) await deps.focus.around(argument, () => deps.review(id));
     }),
     // Anything may run this one, and accept its box. Refusing is always safe: the agent can ask again.
     onRequest('banksman.deny', waiting, (id) => deny(id, deps)),

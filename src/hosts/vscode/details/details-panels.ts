@@ -40,7 +40,8 @@ export function createDetailsPanels(deps: DetailsDeps): DetailsPanels {
     const { id } = record;
     const bag = createDisposableBag(deps.onError);
     const page = openLivePage({
-      ...{ kind: 'banksman.request', title: showPlainly(record.title, 160).replace(/\?$/, ''), style: '', extensionUri: deps.extensionUri },
+      ...{ kind: 'banksman.request', title: shortTitle(record, 160), tab: shortTitle(record, 60), style: '' },
+      extensionUri: deps.extensionUri,
       ...{ parts: detailsParts, spoken: detailsParts[0] },
       said: ({ run }) => runVerb(run, id),
       seen: () => undefined,
@@ -63,6 +64,10 @@ export function createDetailsPanels(deps: DetailsDeps): DetailsPanels {
       for (const page of [...open.values()]) page.dispose();
     },
   };
+}
+
+function shortTitle({ title }: RequestRecord, length: number): string {
+  return showPlainly(title, length).replace(/\?$/, '');
 }
 
 /** SECURITY: a word of the page, which counts as one of ours or not at all; the id is this panel's, and what it opens asks in a dialog. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { agentName } from '#hosts/vscode/approvals-view/agent-name';
-import { approvalRow, countdown, timeLeft } from '#hosts/vscode/approvals-view/approval-row';
+import { approvalRow, countdown, requestTooltip, timeLeft } from '#hosts/vscode/approvals-view/approval-row';
 import type { RequestRecord } from '#kernel/approval/request';
 import { draftOf } from '../../../../integration/stores/store-fixtures.ts';
 
@@ -54,8 +54,9 @@ describe('approvalRow', () => {
       icon: 'warning',
     });
     expect(row.spoken).toBe('Stop VM 100 (web100) on pve, disruptive, asked by MCP “Laptop”, 59m left');
-    expect(row.tooltip).toContain('`stop_vm {"vmid":100}`');
-    expect(row.tooltip).toContain('It has been up for 3 days\\.');
+    const tooltip = requestTooltip(record(), now + 60_000);
+    expect(tooltip).toContain('`stop_vm {"vmid":100}`');
+    expect(tooltip).toContain('It has been up for 3 days\\.');
   });
 
   it.each([
@@ -72,12 +73,13 @@ describe('approvalRow', () => {
   });
 
   it('of a reported block is shown as such, with what only people see', () => {
-    const row = approvalRow(record({ reported: { reason: 'credential_detected', destination: 'a|b.example', pattern: 'sk-.+' } }), now);
+    const blocked = record({ reported: { reason: 'credential_detected', destination: 'a|b.example', pattern: 'sk-.+' } });
+    const [row, tooltip] = [approvalRow(blocked, now), requestTooltip(blocked, now)];
     expect(row).toMatchObject({ kind: 'report', icon: 'report', label: 'Blocked: a|b.example' });
     expect(row.spoken).toContain('a reported block');
-    expect(row.tooltip).toContain('`a\\|b.example`');
-    expect(row.tooltip).toContain('`sk-.+`');
-    expect(row.tooltip).not.toContain('stop_vm');
+    expect(tooltip).toContain('`a\\|b.example`');
+    expect(tooltip).toContain('`sk-.+`');
+    expect(tooltip).not.toContain('stop_vm');
   });
 
   it.each(['approved', 'expired'] as const)('of a report that was settled says so, also when it is %s', (status) => {
@@ -98,7 +100,7 @@ describe('approvalRow', () => {
     const row = approvalRow(record({ status, decision }), now);
     expect(row.kind).toBe(kind);
     expect(row.description).toMatch(description);
-    expect(row.tooltip).toContain('| Message | not \\*today\\* |');
+    expect(requestTooltip(record({ status, decision }), now)).toContain('| Message | not \\*today\\* |');
   });
 
   it('that expired was nobody’s decision', () => {
@@ -130,6 +132,15 @@ describe('approvalRow', () => {
     expect(new Set(icons).size).toBe(4);
   });
 
+  it.each([
+    [{ by: 'a call', until: now + 60_000, seenAt: now }, /\| Waits \| a call, until \d\d:\d\d \|/],
+    [{ by: 'a call', until: now + 60_000, seenAt: now - 600_000 }, /\| Waits \| no call any more, since \d\d:\d\d \|/],
+  ])('says at a look whether a call waits still: %j', (wait, words) => {
+    expect(requestTooltip(record({ wait }), now)).toMatch(words);
+    expect(requestTooltip(record({ wait, status: 'denied' }), now)).not.toContain('Waits');
+    expect(requestTooltip(record(), now)).not.toContain('Waits');
+  });
+
   const nasty = '[click](command:x) `a` | <b> $(error) https://evil.example\n# big \u202e';
   it('shows words from outside as they are, on their own line', () => {
     const hostile = record({
@@ -141,9 +152,10 @@ describe('approvalRow', () => {
     });
     const row = approvalRow(hostile, now);
     expect(row.label).not.toMatch(/[\n\u202e]/);
-    const outsideCode = row.tooltip.replace(/(`+) ?.*?[^`]\1(?!`)/g, '');
+    const tooltip = requestTooltip(hostile, now);
+    const outsideCode = tooltip.replace(/(`+) ?.*?[^`]\1(?!`)/g, '');
     expect(outsideCode).not.toMatch(/(?<!\\)\[|(?<!\\)<|(?<!\\)\$\(|https:\/\//);
     // Title, one fact, claim and a table of 2 + 6 lines: nothing has added a line.
-    expect(row.tooltip.split('\n').filter((line) => line !== '')).toHaveLength(3 + 8);
+    expect(tooltip.split('\n').filter((line) => line !== '')).toHaveLength(3 + 8);
   });
 });

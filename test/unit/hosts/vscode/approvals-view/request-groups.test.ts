@@ -71,7 +71,8 @@ describe('denying all', () => {
     const { title, detail, proceed, stay, harmless } = denyQuestion(records, { of: 'MCP “x”', filter: '“web”' });
     expect([title, proceed, stay, harmless]).toEqual(['Deny 25 requests of MCP “x”?', 'Deny 25', 'Keep Waiting', true]);
     expect(detail).toContain('What is asked from now on is not denied.');
-    expect(detail).toContain('· Stop VM 111 (web) on pve (MCP “Laptop”)\n(and 13 more)');
+    expect(detail).toContain('· Stop VM 111 (web) on pve\n(and 13 more)');
+    expect(denyQuestion(records, {}).detail).toContain('· Stop VM 111 (web) on pve (MCP “Laptop”)\n(and 13 more)');
     expect(detail).not.toContain('VM 112');
     expect(detail).toContain('The list shows only “web”: what it hides is not denied.');
   });
