@@ -1,10 +1,11 @@
 /** `@banksman`: its commands, a red call that a person approves, what a small model is shown, and a model that means ill. */
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { demoScript, type ModelScript } from '../../../scripts/bench/scripted-agent.ts';
 import { waitForLine } from '../harness/channel-log.ts';
 import { lastAnswer, pickModel, sendToParticipant, sendWithFile, waitForAnswer } from '../harness/chat.ts';
+import { callFromCommandLine } from '../harness/command-line.ts';
 import { guestStatus } from '../harness/demo-api.ts';
 import { launchWorkbench, MODEL_NAME, type Workbench } from '../harness/launch-workbench.ts';
 import { approveInModal, waitModal } from '../harness/modal.ts';
@@ -148,6 +149,21 @@ describe('a question', () => {
     await sendToParticipant(bench.page, '@banksman /status');
     await waitForAnswer(bench.page, 'Nothing waits for you');
     expect(await bench.page.locator('.interactive-response', { hasText: 'sleep 300' }).count()).toBe(0);
+  });
+});
+
+describe('/undo', () => {
+  it('lists what agents changed; another’s run is taken back by the person, not by this chat', async () => {
+    await callFromCommandLine(bench, 'run_command', { command: 'echo hi > made.txt' });
+    await sendToParticipant(bench.page, '@banksman /undo');
+    await waitForAnswer(bench.page, /echo hi[\s\S]*1 created, 0 changed, 0 deleted/);
+    const id = await bench.page.locator('.interactive-response').last().locator('code').last().innerText();
+    await sendToParticipant(bench.page, `@banksman /undo ${id}`);
+    await waitForAnswer(bench.page, /you have no run/);
+    expect(existsSync(path.join(bench.folder, 'made.txt'))).toBe(true);
+    await bench.page.locator('.interactive-response').last().getByRole('button', { name: 'Undo This Run…' }).click();
+    await (await waitModal(bench.page, 'Undo what this run changed?')).click('Undo');
+    await waitUntil('the file to go', () => !existsSync(path.join(bench.folder, 'made.txt')));
   });
 });
 
