@@ -17,10 +17,11 @@ export function modelTierOf(model: string): ModelTier {
 /**
  * Of a model that a person picked out of an editor's list, by the first of its names that the table knows.
  * SECURITY: never above `most`, what the configuration gives a model nobody knows: whoever adds a model to the list names it.
+ * @param unknown where the table knows none of its names
  */
-export function tierOfPicked(names: readonly string[], most: ModelTier): ModelTier {
+export function tierOfPicked(names: readonly string[], most: ModelTier, unknown: ModelTier = 'basic'): ModelTier {
   const known = names.map(knownTierOf).find((tier) => tier !== undefined);
-  return lowest([known ?? 'basic', most], most);
+  return lowest([known ?? unknown, most], most);
 }
 
 /** undefined: no entry fits. */

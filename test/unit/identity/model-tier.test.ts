@@ -43,4 +43,10 @@ describe('the tier of a model that a person picked', () => {
   ] as const)('is %s: %j', (_why, names, configured, tier) => {
     expect(tierOfPicked(names, configured)).toBe(tier);
   });
+
+  it('is what it is told where no name is known, and not above what is configured either', () => {
+    expect(tierOfPicked(['auto', 'auto'], 'intermediate', 'intermediate')).toBe('intermediate');
+    expect(tierOfPicked(['auto'], 'intermediate', 'advanced')).toBe('intermediate');
+    expect(tierOfPicked(['llama3.2:3b'], 'intermediate', 'intermediate')).toBe('basic');
+  });
 });

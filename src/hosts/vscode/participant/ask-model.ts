@@ -36,7 +36,8 @@ export async function askModel(turn: SignalledTurn, deps: ParticipantDeps): Prom
 
 /** Who asks, as the pipeline knows it: the chat's session, with the tier of the model that the person picked in it. */
 function agentOf({ request: { toolInvocationToken, model } }: Turn, configured: ModelTier): Agent {
-  const tier = tierOfPicked([model.id, model.family], configured);
+  // Copilot's own list has names that stand for no one model (`auto`): those are what they are to its own agent.
+  const tier = tierOfPicked([model.id, model.family], configured, model.vendor === 'copilot' ? configured : 'basic');
   return { ...chatCaller(toolInvocationToken, tier), model: showPlainly(model.id, 100), label: participantLabel };
 }
 
