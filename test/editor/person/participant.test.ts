@@ -24,6 +24,7 @@ const TOKEN = `ghp_${'a1B2'.repeat(9)}`;
 const script: ModelScript = (turn) => {
   const asked = turn.messages.findLast(({ role }) => role === 'user')?.content ?? '';
   if (asked.includes('say something hostile')) return { text: HOSTILE };
+  if (asked.includes('be out of order')) throw new Error('the model is out of order');
   if (asked.includes('plan for 101') && turn.messages.at(-1)?.role !== 'tool')
     return {
       tool: 'banksman_propose_plan',
@@ -174,6 +175,14 @@ describe('a model that means ill', () => {
     const answer = bench.page.locator('.interactive-response').last();
     expect(await answer.locator('img').count()).toBe(0);
     expect(await answer.locator('[href^="command:"], [data-href^="command:"]').count()).toBe(0);
+  });
+});
+
+describe('a model that fails', () => {
+  it('is said to, and what needs none goes on', async () => {
+    await sendToParticipant(bench.page, '@banksman be out of order');
+    await waitForAnswer(bench.page, 'did not answer');
+    expect(await lastAnswer(bench.page)).toMatch(/These need no model: \/status/);
   });
 });
 
