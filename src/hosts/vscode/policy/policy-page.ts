@@ -165,6 +165,9 @@ span.to-allow::before, span.to-ask::before, span.to-deny::before { content: "■
 .matrix tbody th { font-weight: normal; white-space: normal; overflow-wrap: anywhere; color: var(--vscode-foreground); }
 .matrix details p { margin: .3em 0; }
 .changes { list-style: none; padding: 0; }
+.also { font-weight: 600; }
+#matrix > ul, #replay > ul { margin: .6em 0 1em; }
+.banner > p:first-child { margin-top: 0; }
 .changes > li { margin: 0 0 1em; padding: .2em 0 .2em .8em; border-left: 4px solid var(--vscode-descriptionForeground); overflow-wrap: anywhere; }
 .changes > li.looser { border-color: var(--vscode-errorForeground); }
 .changes > li.tighter { border-color: var(--vscode-charts-green, var(--vscode-foreground)); }

@@ -125,5 +125,5 @@ function alsoLets({ alsoLets: others, alsoLetsCalls }: RuleSuggestion): Html {
     const line = denied === 0 ? '' : t('(denied {0} times)', count(denied));
     return html`<li>${count(calls)}: ${words} ${line}</li>`;
   });
-  return html`<p class="ask">${t('It lets {0} other recorded calls through, too:', count(alsoLetsCalls))}</p><ul>${items}</ul>`;
+  return html`<p class="also">${t('It lets {0} other recorded calls through, too:', count(alsoLetsCalls))}</p><ul>${items}</ul>`;
 }
