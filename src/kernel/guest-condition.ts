@@ -53,13 +53,21 @@ const partWords: Readonly<Record<string, string>> = {
   snapshots: 'its snapshots',
 };
 
+/** What every guest has that is there: absent, it could not be read. */
+const known: ReadonlySet<string> = new Set(['status', 'digest', 'settings', 'snapshots']);
+
+function changedWords(part: string, guest: GuestCondition): string {
+  const isUnread = guest.exists && known.has(part) && guest[part as keyof GuestCondition] === undefined;
+  return `${partWords[part] ?? part}${isUnread ? ' (could not be read just now)' : ''}`;
+}
+
 /** Which part of which guest became something else, in words; undefined where that is not what changed. */
 export function changedSince(was: readonly JsonObject[] = [], now: readonly GuestCondition[] = []): string | undefined {
   for (const guest of now) {
     const old = was.find((entry) => entry['vmid'] === guest.vmid);
     if (old === undefined) continue;
     const parts = Object.keys(partWords).filter((key) => JSON.stringify(old[key]) !== JSON.stringify(guest[key as keyof GuestCondition]));
-    if (parts.length > 0) return `guest ${guest.vmid}: ${[...new Set(parts.map((part) => partWords[part]))].join(', ')}`;
+    if (parts.length > 0) return `guest ${guest.vmid}: ${[...new Set(parts.map((part) => changedWords(part, guest)))].join(', ')}`;
   }
   return undefined;
 }

@@ -71,7 +71,8 @@ describe('a killed process', () => {
 
 /** Of the lanes together every step from 1 to `kills` is one in which a process is killed. @returns how many were */
 async function killLane(vmid: number, lane: number, all: number): Promise<number> {
-  const by = { agent: { ...byAgent.agent, id: `mcp:lane-${vmid}` } };
+  // A caller whose calls are refused often is trusted with less.
+  const byOf = (round: number) => ({ agent: { ...byAgent.agent, id: `mcp:lane-${vmid}-${round}` } });
   const config = world.demo.cluster.state.guests.get(vmid)?.config ?? new Map<string, string>();
   const last = kills + 1;
   const ran: string[] = [];
@@ -86,6 +87,7 @@ async function killLane(vmid: number, lane: number, all: number): Promise<number
   };
   let [next, killed] = [1, 0];
   for (let at = lane + 1; at <= kills; at += all, killed += 1) {
+    const by = byOf(at);
     const steps = stepsFrom(vmid, next, last);
     const id = await approvedPlan(world, app, steps, by);
     const child = runElsewhere(id, by.agent);
@@ -104,6 +106,7 @@ async function killLane(vmid: number, lane: number, all: number): Promise<number
     expect(await run(app, id, by)).toMatchObject({ result: { standing: 'stopped' } });
     next = at + 1;
   }
+  const by = byOf(last);
   const rest = await approvedPlan(world, app, stepsFrom(vmid, next, last), by);
   await run(app, rest, by);
   expect(await ended(app, rest)).toMatchObject({ standing: 'done' });
