@@ -243,6 +243,14 @@ trail which is not the one that was here is meant, or that a clock which jumped 
     usage: ['sandbox stats [--json]', 'sandbox clean [--all] [--json]'],
   },
   {
+    name: 'top',
+    summary: 'Shows clusters, agents and what waits for a person, live.',
+    load: async () => (await import('./commands/top.ts')).runTop,
+    usage: ['top'],
+    notes: `Needs a terminal. Arrows (or j and k) choose a request; Enter shows its card, \`a\` approves and \`d\` denies it: that is \`banksman approvals\`, which asks for the one-time code and an
+approver's passphrase as ever. \`q\` leaves. Clusters are looked at every ten seconds; requests are there at once.`,
+  },
+  {
     name: 'doctor',
     summary: 'Looks whether all that is configured can be reached and used.',
     load: async () => (await import('./commands/doctor.ts')).runDoctor,

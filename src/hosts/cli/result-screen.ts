@@ -221,11 +221,11 @@ function aligned(text: string, { isNumber, width }: Column): string {
   return isNumber ? `${' '.repeat(Math.max(0, width - cells(text)))}${text}` : padded(text, width);
 }
 
-function padded(text: string, width: number): string {
+export function padded(text: string, width: number): string {
   return `${text}${' '.repeat(Math.max(0, width - cells(text)))}`;
 }
 
-function cut(text: string, width: number): string {
+export function cut(text: string, width: number): string {
   if (cells(text) <= width) return text;
   let kept = '';
   for (const { segment } of graphemes.segment(text)) {
@@ -242,7 +242,7 @@ const wide =
   /(?![\uff61-\uffdc])[\p{Emoji_Presentation}\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Bopo}\u3000-\u303e\uff01-\uff60\uffe0-\uffe6]/u;
 
 /** How many cells of a terminal a text takes that `showPlainly` let through. */
-function cells(text: string): number {
+export function cells(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length;
   let sum = 0;
   for (const { segment } of graphemes.segment(text)) sum += wide.test(segment) ? 2 : 1;

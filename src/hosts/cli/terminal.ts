@@ -11,6 +11,8 @@ export interface Terminal {
   ask(question: string): Promise<string>;
   /** As `ask`, and nothing of the answer is shown. @throws {Refusal} `cancelled` */
   askSecret(question: string): Promise<string>;
+  /** The next key, of which nothing is shown: a character, or the whole sequence of an arrow. undefined: there is none any more. */
+  key(): Promise<string | undefined>;
 }
 
 const device = '/dev/tty';
@@ -63,6 +65,7 @@ function terminalOn(keys: LineReader, say: (text: string) => void, signal: Abort
     say,
     ask: (question) => read(question, say),
     askSecret: (question) => read(question, (text) => (text === '\r\n' ? say(text) : undefined)),
+    key: async () => (signal.aborted ? undefined : keys.key()),
   };
 }
 
@@ -95,6 +98,8 @@ interface LineReader {
   add(bytes: Buffer): void;
   /** The next line; at once where it was typed ahead. `echo` gets what is to be seen of it. */
   next(echo: (text: string) => void): Promise<Typed>;
+  /** The next key; undefined when it is cancelled. */
+  key(): Promise<string | undefined>;
   /** Whoever waits is told `cancelled`. */
   cancel(): void;
 }
@@ -107,9 +112,60 @@ const cancelling = ['\u0003', '\u0004', '\u001c'];
 const clear = '\u0015';
 const longest = 4_096;
 
+/** Behind ESC, an arrow or a key of the block above it: `[A`, `[5~`, and `OA` of other terminals. */
+const sequence = /^(?:\[[\d;]*[A-Za-z~]|O[A-Z])/;
+
+/** A character, or the whole of a sequence. */
+function firstKey([first = '', ...rest]: readonly string[]): readonly string[] {
+  const [more = ''] = first === '\u001b' ? (sequence.exec(rest.join('')) ?? []) : [];
+  return [first, ...Array.from(more)];
+}
+
+/** Whoever waits for a key. */
+function createKeyWait() {
+  let take: ((key: string | undefined) => void) | undefined;
+  const give = (key: string | undefined) => {
+    take?.(key);
+    take = undefined;
+  };
+  return {
+    next: (): Promise<string | undefined> => {
+      const { promise, resolve } = Promise.withResolvers<string | undefined>();
+      take = resolve;
+      return promise;
+    },
+    /** @returns what is left of what was typed */
+    give: (typed: string[]): string[] => {
+      if (take === undefined || typed.length === 0) return typed;
+      const key = firstKey(typed);
+      give(key.join(''));
+      return typed.slice(key.length);
+    },
+    cancel: () => give(undefined),
+  };
+}
+
 interface Waiting {
   readonly echo: (text: string) => void;
   readonly resolve: (typed: Typed) => void;
+}
+
+/** @param line what was typed of it so far; changed @returns its end */
+function takeCharacter(character: string, line: string[], echo: (text: string) => void): Typed | undefined {
+  if (enter.includes(character) || cancelling.includes(character)) {
+    echo('\r\n');
+    return enter.includes(character) ? { end: 'line', text: line.join('') } : { end: 'cancelled' };
+  }
+  if (backspace.includes(character)) {
+    if (line.pop() !== undefined) echo('\b \b');
+  } else if (character === clear) {
+    for (const _ of line.splice(0)) echo('\b \b');
+  } else if (line.length < longest) {
+    line.push(character);
+    // A control character is kept, so that whoever reads the line can refuse it, and never sent back.
+    if (character >= ' ') echo(character);
+  }
+  return undefined;
 }
 
 /** @param interrupt told of Ctrl+C while nothing is asked: the terminal makes no signal of it then */
@@ -118,39 +174,25 @@ export function createLineReader(interrupt: () => void = () => undefined): LineR
   let ahead: string[] = [];
   let line: string[] = [];
   let waiting: Waiting | undefined;
+  const keyWait = createKeyWait();
 
   const finish = (typed: Typed): void => {
     waiting?.resolve(typed);
     waiting = undefined;
     line = [];
   };
-  const take = (character: string, { echo }: Waiting): void => {
-    if (enter.includes(character)) {
-      echo('\r\n');
-      finish({ end: 'line', text: line.join('') });
-    } else if (cancelling.includes(character)) {
-      echo('\r\n');
-      finish({ end: 'cancelled' });
-    } else if (backspace.includes(character)) {
-      if (line.pop() !== undefined) echo('\b \b');
-    } else if (character === clear) {
-      for (const _ of line.splice(0)) echo('\b \b');
-    } else if (line.length < longest) {
-      line.push(character);
-      // A control character is kept, so that whoever reads the line can refuse it, and never sent back.
-      if (character >= ' ') echo(character);
-    }
-  };
   const drain = (): void => {
     while (ahead.length > 0) {
       if (waiting === undefined) return;
-      take(ahead.shift() ?? '', waiting);
+      const typed = takeCharacter(ahead.shift() ?? '', line, waiting.echo);
+      if (typed !== undefined) finish(typed);
     }
   };
   return {
     add: (bytes) => {
       ahead = [...ahead, ...Array.from(decoder.write(bytes))].slice(0, 4 * longest);
       drain();
+      ahead = keyWait.give(ahead);
       if (waiting === undefined && ahead.includes('\u0003')) interrupt();
     },
     next: (echo) => {
@@ -159,6 +201,14 @@ export function createLineReader(interrupt: () => void = () => undefined): LineR
       drain();
       return promise;
     },
-    cancel: () => finish({ end: 'cancelled' }),
+    key: () => {
+      const key = keyWait.next();
+      ahead = keyWait.give(ahead);
+      return key;
+    },
+    cancel: () => {
+      finish({ end: 'cancelled' });
+      keyWait.cancel();
+    },
   };
 }

@@ -68,3 +68,27 @@ describe('lines one after the other', () => {
     expect(await reader.next(() => undefined)).toEqual({ end: 'line', text: 'x' });
   });
 });
+
+describe('a key', () => {
+  it.each([
+    ['a', ['a']],
+    ['\u001b[A\u001b[6~\u001bOBq', ['\u001b[A', '\u001b[6~', '\u001bOB', 'q']],
+    ['\u001bx', ['\u001b', 'x']],
+    ['😀\r', ['😀', '\r']],
+    ['\u0003', ['\u0003']],
+  ])('of %j comes by itself', async (bytes, keys) => {
+    const reader = createLineReader(() => expect.unreachable());
+    const first = reader.key();
+    reader.add(Buffer.from(bytes));
+    const got = [await first];
+    for (const _ of keys.slice(1)) got.push(await reader.key());
+    expect(got).toEqual(keys);
+  });
+
+  it('that is waited for is none once the terminal is gone', async () => {
+    const reader = createLineReader();
+    const key = reader.key();
+    reader.cancel();
+    expect(await key).toBeUndefined();
+  });
+});

@@ -36,5 +36,5 @@ function answering(answers: readonly string[]): { readonly terminal: Terminal; r
   const left = [...answers];
   const said: string[] = [];
   const next = async () => left.shift() ?? '';
-  return { said, terminal: { say: (text) => void said.push(text), ask: next, askSecret: next } };
+  return { said, terminal: { say: (text) => void said.push(text), ask: next, askSecret: next, key: next } };
 }
