@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { dirname, isAbsolute, join, parse, resolve, win32 } from 'node:path';
+import { Fault } from '#kernel/errors';
 
 /** `$XDG_STATE_HOME/banksman`, else `~/.local/state/banksman` (Windows: `%LOCALAPPDATA%\banksman`). */
 export function defaultStateDir(): string {
@@ -57,6 +58,28 @@ export function tooWideForWorkspace(real: string, accounts = '/etc/passwd'): str
   if (homesOfAll.some(is) || /^[a-z]:\\users$/i.test(real))
     return `\`${real}\` holds the home directories of all users: it is no workspace`;
   return isHomeOf(real, accounts) ? `\`${real}\` is somebody's home directory, which is no workspace` : undefined;
+}
+
+/** @returns it with links resolved. @throws {Fault} `no_workspace` where it is no directory; `workspace_too_wide` */
+export function checkWorkspace(folder: string): string {
+  const real = realWorkspace(folder);
+  const wide = tooWideForWorkspace(real);
+  if (wide === undefined) return real;
+  throw new Fault('workspace_too_wide', `${wide}; open a folder below it, or name one with \`--root DIR\` or in \`workspace.root\``);
+}
+
+function realWorkspace(folder: string): string {
+  let cause: unknown;
+  try {
+    const real = realpathSync(folder);
+    if (statSync(real).isDirectory()) return real;
+  } catch (thrown) {
+    cause = thrown;
+  }
+  throw new Fault('no_workspace', `the workspace \`${folder}\` is no directory that can be read`, {
+    ...(cause === undefined ? {} : { cause }),
+    next: 'open a folder, or set `workspace.root`',
+  });
 }
 
 /** Of a person (ids from 1000 on; a service's home, such as `/var/www`, can be a project), also of one whom another machine lists. */

@@ -1,6 +1,5 @@
 /** The workspace of this process: its files, its search, and the agents' own sandboxes. */
 
-import { realpathSync, statSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
 import { startCleaning } from '#connectors/persona-sandbox/clean-sandboxes';
 import { createPersonaSandboxes } from '#connectors/persona-sandbox/persona-sandboxes';
@@ -12,7 +11,6 @@ import { createPathFacts } from '#connectors/workspace-files/path-facts';
 import { configuredPlaces, repositoriesAround } from '#execution/sandbox/git-directory';
 import { usualPinning } from '#files/directory-pin';
 import { type Decision, deny } from '#kernel/decision';
-import { Fault } from '#kernel/errors';
 import type { FileJournal } from '#kernel/ports/file-journal';
 import type { Log } from '#kernel/ports/log';
 import type { PathFact, PathFacts, Segments } from '#kernel/ports/path-facts';
@@ -23,7 +21,7 @@ import type { WorkspaceAccess } from '#kernel/tool';
 import { decidePath, maxFileBytes, type WorkspaceView } from '#policy/paths/decide-path';
 import { type Ground, locatePath, type Platform } from '#policy/paths/locate-path';
 import { secretDirectories, secretNames } from '#policy/paths/secret-files';
-import { tooWideForWorkspace } from '../config/paths.ts';
+import { checkWorkspace } from '../config/paths.ts';
 import { type PersonaControl, personaBase, personaControl } from './persona-control.ts';
 
 export interface WorkspaceOptions {
@@ -56,12 +54,10 @@ export interface OpenWorkspace extends Pick<WorkspaceAccess, 'files' | 'search'>
   close(): Promise<void>;
 }
 
-/** @throws {Fault} `no_workspace` where `root` is no directory; `workspace_too_wide` where it is no project's folder (`tooWideForWorkspace`) */
+/** @throws {Fault} `no_workspace` where `root` is no directory; `workspace_too_wide` where it is no project's folder (`checkWorkspace`) */
 export function openWorkspace(options: WorkspaceOptions): OpenWorkspace {
   const { ledger, programs, log } = options;
-  const root = realRoot(options.root);
-  const wide = tooWideForWorkspace(root);
-  if (wide !== undefined) throw new Fault('workspace_too_wide', `${wide}; open a folder below it, or name one in \`workspace.root\``);
+  const root = checkWorkspace(options.root);
   const base = personaBase(options.stateDir);
   const own = options.own(root);
   const rules = pathRules(
@@ -92,23 +88,6 @@ export function openWorkspace(options: WorkspaceOptions): OpenWorkspace {
     },
     close: async () => cleaning?.stop(),
   };
-}
-
-function realRoot(root: string): string {
-  try {
-    const real = realpathSync(root);
-    if (statSync(real).isDirectory()) return real;
-  } catch (cause) {
-    throw noWorkspace(root, cause);
-  }
-  throw noWorkspace(root, undefined);
-}
-
-function noWorkspace(root: string, cause: unknown): Fault {
-  return new Fault('no_workspace', `the workspace \`${root}\` is no directory that can be read`, {
-    ...(cause === undefined ? {} : { cause }),
-    next: 'open a folder, or set `workspace.root`',
-  });
 }
 
 /** What was decided about a path, and what it is after links: `real` belongs into the digest. */

@@ -1,4 +1,5 @@
 /** An App for a server that runs for long: it takes over what people agreed to, and says what somebody seems to have done. */
+import { checkWorkspace } from '#app/config/paths';
 import { createHandOver } from '#app/plans/hand-over';
 import type { PlanHandOver } from '#app/plans/plans';
 import type { App, CallingApp } from '#kernel/app';
@@ -6,22 +7,43 @@ import { toFault } from '#kernel/errors';
 import { showPlainly } from '#kernel/text/text';
 import type { CommandOptions } from './command-line.ts';
 import { stderrLog } from './output.ts';
-import { localApp, withApp } from './session.ts';
+import { type OwnOptions, openApp, withApp } from './session.ts';
 
 /** Between two looks at approvals, pins, configuration and trail. In ms. */
 const alarmMs = 30_000;
 
-/** As `withApp`. Once somebody agreed to a change of the configuration, new calls run with it; calls under way end as they began. */
-export async function withFollowedApp<T>(options: CommandOptions, work: (app: CallingApp, signal: AbortSignal) => Promise<T>): Promise<T> {
+/** A configuration that somebody else holds, and that may change. */
+export interface HeldConfig {
+  /** As it is now. @throws {Fault} `bad_config` */
+  parts(): Required<Pick<OwnOptions, 'config' | 'origin' | 'clusterToken'>>;
+  onChange(listener: () => void): void;
+}
+
+/** Works in that folder from the next call on. @throws {Fault} where it is no workspace; then everything stays */
+export type MoveTo = (folder: string) => Promise<void>;
+
+/** As `withApp`. Once somebody agreed to a change of the configuration, or `held` changed, new calls run with it; calls under way end as they began. */
+export async function withFollowedApp<T>(
+  options: CommandOptions,
+  work: (app: CallingApp, signal: AbortSignal, moveTo: MoveTo) => Promise<T>,
+  held?: HeldConfig,
+): Promise<T> {
   const handOver: PlanHandOver = createHandOver();
-  const stays = { stays: true, handOver } as const;
+  const stays = (): OwnOptions => ({ stays: true, handOver, ...held?.parts() });
   const follow = async (first: App, signal: AbortSignal): Promise<T> => {
     const { agreement, tools, config } = first;
-    const followed = createFollowed(first, () => localApp(options, stays));
+    let place = options;
+    const followed = createFollowed(first, async () => openApp(place, stays()));
+    const moveTo: MoveTo = async (folder) => {
+      checkWorkspace(folder);
+      place = { ...options, root: folder };
+      await followed.takeOver('the client named its folder');
+    };
     const watch = setInterval(() => void followed.look(), alarmMs).unref();
-    const unfollow = agreement?.onChange(followed.takeOver);
+    const unfollow = agreement?.onChange(() => void followed.takeOver('somebody agreed to the configuration'));
+    held?.onChange(() => void followed.takeOver('the editor’s settings changed'));
     try {
-      return await work({ tools, config, ...followed.app }, signal);
+      return await work({ tools, config, ...followed.app }, signal, moveTo);
     } finally {
       clearInterval(watch);
       unfollow?.();
@@ -29,7 +51,7 @@ export async function withFollowedApp<T>(options: CommandOptions, work: (app: Ca
       await followed.close();
     }
   };
-  return withApp(options, follow, stays);
+  return withApp(options, follow, stays());
 }
 
 /** What a server of calls needs, always of the App that counts now. */
@@ -55,14 +77,14 @@ function createFollowed(first: App, open: () => Promise<App>) {
     // The first is its opener's to close.
     if (app !== first) await app.close();
   };
-  const change = async () => {
+  const change = async (why: string) => {
     try {
       const old = current;
       current = { app: await open(), calls: new Set() };
-      stderrLog.info('somebody agreed to the configuration: new calls run with it');
+      stderrLog.info(`${why}: new calls run with it`);
       void retire(old);
     } catch (thrown) {
-      stderrLog.warn(`somebody agreed to the configuration, and it cannot be used: ${toFault(thrown).message}`);
+      stderrLog.warn(`${why}, and it cannot be used: ${toFault(thrown).message}`);
     }
   };
   const call: App['call'] = (request) => {
@@ -74,8 +96,9 @@ function createFollowed(first: App, open: () => Promise<App>) {
   const app = calling(() => current.app, call);
   return {
     app,
-    takeOver: (): void => {
-      last = last.then(change);
+    takeOver: (why: string): Promise<unknown> => {
+      last = last.then(() => change(why));
+      return last;
     },
     look: async (): Promise<void> => {
       for (const { topic, message } of await current.app.alarms()) {

@@ -15,8 +15,8 @@ import { badUsage, type CommandOptions } from './command-line.ts';
 import { Refusal, stderrLog } from './output.ts';
 import { withTerminal } from './terminal.ts';
 
-/** What a command says of its App. */
-type OwnOptions = Pick<AppOptions, 'stays' | 'handOver'> & Partial<Pick<AppOptions, 'log'>>;
+/** What a command says of its App. `config`: instead of what a file or an option names. */
+export type OwnOptions = Pick<AppOptions, 'stays' | 'handOver'> & Partial<Pick<AppOptions, 'log' | 'config' | 'origin' | 'clusterToken'>>;
 
 /** @param stays a server: it lasts longer than one call */
 export async function withApp<T>(
@@ -24,10 +24,16 @@ export async function withApp<T>(
   work: (app: App, signal: AbortSignal) => Promise<T>,
   stays: OwnOptions = {},
 ): Promise<T> {
+  const open = () => openApp(options, stays);
+  return during(await (stays.stays === true ? patiently(open) : open()), work);
+}
+
+/** Through the service where there is one. A second one beside it may be opened while it runs. */
+export async function openApp(options: CommandOptions, own: OwnOptions): Promise<App> {
   const socket = socketOf(options);
-  if (socket === undefined) return during(await localApp(options, stays), work);
-  const connect = async () => connectApp({ ...(await partsOf(options)), ...stays, socket });
-  return during(await (stays.stays === true ? patiently(connect) : connect()), work);
+  if (socket === undefined) return localApp(options, own);
+  const { clusterToken: _token, origin: _origin, ...parts } = await partsOf(options, own);
+  return connectApp({ ...parts, socket });
 }
 
 /** A server is started by its client, which may come before the service does. Shorter than clients wait for a server's first answer. In ms. */
@@ -60,18 +66,17 @@ export async function withLocalApp<T>(options: CommandOptions, work: (app: Local
   return during(await localApp(options), work);
 }
 
-/** A second one beside it may be opened while it runs. */
-export async function localApp(options: CommandOptions, stays: OwnOptions = {}): Promise<LocalApp> {
-  const parts = { ...(await partsOf(options)), ...stays };
+async function localApp(options: CommandOptions, own: OwnOptions = {}): Promise<LocalApp> {
+  const parts = await partsOf(options, own);
   const { namedConfigFile: file } = parts;
   const isMachines = file !== undefined && resolve(file) === resolve(defaultConfigFile());
   return createApp({ ...parts, ...(isMachines ? { origin: 'machine', ownStore: options.store !== undefined } : {}) });
 }
 
-async function partsOf(options: CommandOptions): Promise<AppOptions> {
-  const { config, baseDir, file } = await configOf(options);
+async function partsOf(options: CommandOptions, own: OwnOptions): Promise<AppOptions> {
+  const { config, baseDir, file }: NamedConfig =
+    own.config === undefined ? await configOf(options) : { config: own.config, baseDir: dirname(defaultConfigFile()) };
   return {
-    config,
     baseDir,
     ...(file === undefined ? {} : { namedConfigFile: file }),
     stateDir: stateDirOf(options),
@@ -80,6 +85,8 @@ async function partsOf(options: CommandOptions): Promise<AppOptions> {
     via: 'cli',
     version,
     workspaceBase: resolve(currentDirectory(), options.root ?? ''),
+    ...own,
+    config,
   };
 }
 

@@ -7,6 +7,7 @@ import { actionTiers } from '#kernel/tiers';
 import type { ToolDescription } from '#kernel/tool';
 import { type Caller, callResult, callTool } from './call-tool.ts';
 import type { CallTracker } from './call-tracker.ts';
+import { type ClientFolder, takeFolder } from './client-folder.ts';
 import { drawerOf, toolList } from './tool-list.ts';
 
 // What a client can read besides the tools: one page and one prompt, both derived from the catalog. Neither touches the cluster.
@@ -97,6 +98,8 @@ interface McpServerParts {
   readonly calls: CallTracker;
   /** The list of tools as it is in the catalog, instead of a short one. */
   readonly allTools: boolean;
+  /** Where the client may name the folder to work in. */
+  readonly folder?: ClientFolder;
 }
 
 type CreateMcpServer = (caller: Caller, era: 'legacy' | 'modern') => Server;
@@ -120,15 +123,18 @@ const options = {
  * (CVE-2026-25536). Only the list of tools, which is the same for everybody, is made once. Arguments are not checked here; the pipeline
  * does that, strictly, and says what is allowed.
  */
-export function mcpServerFactory({ app, version, calls, allTools }: McpServerParts): CreateMcpServer {
+export function mcpServerFactory({ app, version, calls, allTools, folder }: McpServerParts): CreateMcpServer {
   const listed = { tools: toolList(app.tools, { all: allTools, clusters: app.live.clusters.length }) };
   const drawer = allTools ? undefined : drawerOf(app.tools);
   return (caller, era) => {
     const server = new Server({ name: 'banksman', title: 'Banksman', version }, options);
     server.setRequestHandler('tools/list', () => listed);
-    server.setRequestHandler('tools/call', ({ params }, ctx) => {
+    server.setRequestHandler('tools/call', async ({ params }, ctx) => {
       const asked = drawer === undefined ? { params } : outOfDrawer(params, drawer);
       if ('outcome' in asked) return callResult(asked.outcome);
+      const needsFolder = app.tools.some(({ name, group }) => name === asked.params.name && group === 'workspace');
+      const question = needsFolder && folder?.isWanted() === true ? await takeFolder(server, ctx, folder) : undefined;
+      if (question !== undefined) return question;
       return calls.track(ctx.mcpReq.signal, (signal) => callTool(asked.params, ctx, { app, server, caller, era, signal }));
     });
     serveGuide(server, app.tools);

@@ -10,6 +10,7 @@ import { reasonOf } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
 import { afterClose } from './after-close.ts';
 import { type CallTracker, createCallTracker } from './call-tracker.ts';
+import type { ClientFolder } from './client-folder.ts';
 import { mcpServerFactory } from './mcp-server-factory.ts';
 
 interface StdioOptions {
@@ -17,6 +18,7 @@ interface StdioOptions {
   readonly version: string;
   readonly log: Log;
   readonly allTools: boolean;
+  readonly folder: ClientFolder;
   /** Ends it, as the end of stdin does. */
   readonly signal: AbortSignal;
 }
@@ -28,7 +30,7 @@ const maxMessageBytes = 4 * 1024 * 1024;
 const lastCallsMs = 2_000;
 
 /** Serves until stdin ends or `signal` aborts. Calls under way are cancelled, and answered; when it resolves, none is left. */
-export async function serveMcpOverStdio({ app, version, log, allTools, signal }: StdioOptions): Promise<void> {
+export async function serveMcpOverStdio({ app, version, log, allTools, folder, signal }: StdioOptions): Promise<void> {
   const calls = createCallTracker();
   const caller = { name: osUser().username, modelTier: app.config.defaultModelTier };
   const tooLong = (id: string | number | undefined) => {
@@ -47,7 +49,7 @@ export async function serveMcpOverStdio({ app, version, log, allTools, signal }:
   pipeline(process.stdin, input, () => undefined);
   // Each answer that waits for the pipe to drain adds a listener; a slow client is no leak.
   process.stdout.setMaxListeners(0);
-  const createServer = mcpServerFactory({ app, version, calls, allTools });
+  const createServer = mcpServerFactory({ app, version, calls, allTools, folder });
   const handle = serveStdio(({ era }) => createServer(caller, era), {
     transport,
     onerror: (error) => {

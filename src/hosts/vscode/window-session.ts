@@ -39,6 +39,7 @@ import { reviewRequest } from './gate/review.ts';
 import { createWindowDialogs } from './gate/window-dialogs.ts';
 import { loadParts } from './load-parts.ts';
 import { logRequests } from './log-requests.ts';
+import { registerMcpServer } from './mcp-servers.ts';
 import { watchRequests } from './new-requests.ts';
 import { reportProblems, watchTrail } from './notices.ts';
 import { registerParticipant } from './participant/register-participant.ts';
@@ -127,7 +128,7 @@ function surfaces(core: Core): Disposable[] {
   const confirm = { queue: core.queue, dialogs: core.dialogs, now };
   const focus = new RowFocus();
   const acting = { runner, confirm, documents, osUser: core.osUser, review };
-  const { configFile, stateDir } = core.places;
+  const { configFile } = core.places;
   const settings = { session, confirm, configFile, signer: () => readSigner(context.secrets, person) };
   return [
     documents,
@@ -144,17 +145,23 @@ function surfaces(core: Core): Disposable[] {
     ...registerMaintenanceCommands({ session, channel: core.channel, documents, secrets: context.secrets }),
     registerUndoRun({ session, confirm }),
     registerSeenAttempt(session, confirm, person, () => feed.reread()),
-    registerClusterTokenCommand(context.secrets, session, async () => (await loadParts()).settingsClusterNames(stateDir)),
-    registerCopyClientConfiguration({
-      extensionPath: context.extensionPath,
-      configFile,
-      settings: async () => (await loadParts()).readSettings(stateDir),
-    }),
+    ...forOtherPrograms(core),
     ...lists({ session, feed, cannotRead, context, focus }, { ...settings, osUser: core.osUser, review, showDetails: details.show }),
     createStatusBar(session, feed, levels, alarms),
     ...notices(core),
     ...reloadTriggers(core),
     ...[followAgreement(session), retryService(session)],
+  ];
+}
+
+/** The settings and tokens of this window, for the programs outside of it. */
+function forOtherPrograms({ context, session, log, places: { stateDir, configFile } }: Core): Disposable[] {
+  const settings = async () => (await loadParts()).readSettings(stateDir);
+  const clusterNames = async () => (await loadParts()).settingsClusterNames(stateDir);
+  return [
+    registerClusterTokenCommand(context.secrets, session, clusterNames),
+    registerCopyClientConfiguration({ extensionPath: context.extensionPath, configFile, settings }),
+    registerMcpServer({ context, log, settings, clusterNames }),
   ];
 }
 

@@ -1,11 +1,16 @@
 /** The MCP host: `banksman serve` over HTTP, until stopped, and `banksman mcp` over stdio, until the client closes stdin. */
 import { readFile } from 'node:fs/promises';
 import { setFlagsFromString } from 'node:v8';
+import { hearEditorSettings, ticketVariable } from '#app/clients/editor-settings';
+import { parseConfig } from '#app/config/config';
+import { checkWorkspace } from '#app/config/paths';
 import { version } from '#app/for-hosts';
 import { listMcpTokens } from '#app/people/mcp-tokens';
+import type { ClientFolder } from '#hosts/mcp/client-folder';
+import type { CallingApp } from '#kernel/app';
 import { reasonOf } from '#kernel/errors';
 import { badUsage, type CommandOptions, operands, wholeNumber } from '../command-line.ts';
-import { withFollowedApp } from '../follow-agreement.ts';
+import { type HeldConfig, type MoveTo, withFollowedApp } from '../follow-agreement.ts';
 import { printError, printJson, stderrLog } from '../output.ts';
 import { stateDirOf } from '../session.ts';
 
@@ -27,8 +32,52 @@ export async function runMcp(words: readonly string[], options: CommandOptions):
   const allTools = options['all-tools'] === true;
   boundHeap();
   const { serveMcpOverStdio } = await import('#hosts/mcp/serve-stdio');
-  await withFollowedApp(options, (app, signal) => serveMcpOverStdio({ app, version, log: stderrLog, allTools, signal }));
+  const link = await editorLink();
+  try {
+    const work = (app: CallingApp, signal: AbortSignal, moveTo: MoveTo) =>
+      serveMcpOverStdio({ app, version, log: stderrLog, allTools, folder: clientFolder(options, app, moveTo), signal });
+    await withFollowedApp(options, work, link?.held);
+  } finally {
+    link?.close();
+  }
   return 0;
+}
+
+/** Where this was started in no project's folder, and nobody named one. */
+function clientFolder({ root }: CommandOptions, { config }: CallingApp, moveTo: MoveTo): ClientFolder {
+  let isWanted = root === undefined && config.workspaceRoot === '.' && isNoWorkspace(process.cwd());
+  return {
+    isWanted: () => isWanted,
+    wasAsked: () => {
+      isWanted = false;
+    },
+    moveTo,
+    log: stderrLog,
+  };
+}
+
+function isNoWorkspace(folder: string): boolean {
+  try {
+    checkWorkspace(folder);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** With a window of the editor that starts this server: its settings and tokens count, as they are at the time. */
+async function editorLink(): Promise<{ readonly held: HeldConfig; close(): void } | undefined> {
+  const ticket = process.env[ticketVariable];
+  if (ticket === undefined) return undefined;
+  // Good for once, and nobody else's.
+  delete process.env[ticketVariable];
+  const { now, onChange, close } = await hearEditorSettings(ticket);
+  const parts: HeldConfig['parts'] = () => {
+    const { settings, tokens } = now();
+    const config = parseConfig(settings, 'settings `banksman.*`');
+    return { config, origin: 'editor', clusterToken: async (name) => (Object.hasOwn(tokens, name) ? tokens[name] : undefined) };
+  };
+  return { held: { parts, onChange }, close };
 }
 
 /** The last line on stdout is JSON with the addresses. */

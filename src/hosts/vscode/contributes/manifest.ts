@@ -2,8 +2,9 @@
 import type { ToolDescription } from '#kernel/tool';
 import { commandContributions, menus } from './commands.ts';
 import { languageModelToolContributions } from './language-model-tools.ts';
+import { mcpProviderId } from './names.ts';
 import { chatParticipants } from './participant.ts';
-import { attentionSettings, settingContributions } from './settings.ts';
+import { settingContributions, windowSettings } from './settings.ts';
 import { views, viewsContainers, viewsWelcome } from './views.ts';
 
 const walkthroughs = [
@@ -65,7 +66,7 @@ const walkthroughs = [
   },
 ];
 
-const settings: Readonly<Record<string, object>> = { ...settingContributions(), ...attentionSettings() };
+const settings: Readonly<Record<string, object>> = { ...settingContributions(), ...windowSettings() };
 
 /** Top-level keys of package.json that the generator owns. */
 export function manifestParts(tools: readonly ToolDescription[]) {
@@ -91,6 +92,7 @@ export function manifestParts(tools: readonly ToolDescription[]) {
     },
     contributes: {
       languageModelTools: languageModelToolContributions(tools),
+      mcpServerDefinitionProviders: [{ id: mcpProviderId, label: 'Banksman' }],
       chatParticipants,
       configuration: { title: 'Banksman', properties: settings },
       commands: commandContributions(tools),

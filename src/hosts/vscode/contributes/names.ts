@@ -31,3 +31,7 @@ export function paletteTitle(tool: Pick<ToolDescription, 'title' | 'inputSchema'
 export function languageModelName(tool: string): string {
   return `banksman_${tool}`;
 }
+
+/** Of the MCP server that the editor is offered, and of what turns it on. */
+export const mcpProviderId = 'banksman';
+export const mcpServerSetting = 'banksman.mcpServer';

@@ -1,6 +1,7 @@
 /** The settings `banksman.*`, derived from the configuration's one schema. */
 import * as z from 'zod';
 import { type Config, configSchema } from '#app/config/config';
+import { mcpServerSetting } from './names.ts';
 
 /** SECURITY: any extension can write settings without a prompt. Who approves and who witnesses, and where, stands in the machine's configuration file alone. */
 type Key = Exclude<keyof Config, 'approvals' | 'approvers' | 'hooks' | 'page' | 'sinks' | 'witnesses'>;
@@ -69,8 +70,8 @@ const texts: Record<Key, SettingText> = {
   },
 };
 
-/** How this person is told of requests: no part of the configuration, and read by the window alone. Machine scope, so that no folder silences what asks. */
-export function attentionSettings(): Record<string, object> {
+/** No part of the configuration, and read by the window alone: how this person is told of requests, and what the editor is offered besides the tools. Machine scope, so that no folder silences what asks. */
+export function windowSettings(): Record<string, object> {
   return {
     'banksman.notify': {
       enum: ['all', 'red', 'never'],
@@ -85,6 +86,13 @@ export function attentionSettings(): Record<string, object> {
       scope: 'machine',
       markdownDescription: 'When such a notification is shown: `always`, or only while this window is `unfocused`.',
     },
+    [mcpServerSetting]: {
+      type: 'boolean',
+      default: false,
+      scope: 'machine',
+      markdownDescription:
+        'Offers the editor Banksman as an MCP server too, with this window’s settings, for sessions that see MCP servers only (agents in the background, other extensions’). Off, since this window’s chat has these tools already and would have each twice.',
+    },
   };
 }
 
@@ -95,7 +103,7 @@ export function attentionSettings(): Record<string, object> {
 export function settingContributions(): Record<string, object> {
   const schema = z.toJSONSchema(configSchema, { io: 'input' });
   const properties = schema.properties ?? {};
-  return Object.fromEntries(
+  const shared = Object.fromEntries(
     Object.entries(texts).map(([key, { text, enumTexts, bare }], order) => {
       const property = properties[key];
       if (typeof property !== 'object') throw new Error(`the configuration's schema has no \`${key}\``);
@@ -113,6 +121,7 @@ export function settingContributions(): Record<string, object> {
       ];
     }),
   );
+  return shared;
 }
 
 function bared(property: Property, bare: SettingText['bare']): Property {

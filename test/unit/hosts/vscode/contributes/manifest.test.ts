@@ -38,6 +38,11 @@ describe('texts in a file of their own', () => {
   });
 });
 
+it('offers an MCP server only where a person turns it on: the chat has these tools already', () => {
+  expect(contributes.mcpServerDefinitionProviders).toEqual([{ id: 'banksman', label: 'Banksman' }]);
+  expect(contributes.configuration.properties['banksman.mcpServer']).toMatchObject({ type: 'boolean', default: false, scope: 'machine' });
+});
+
 it('uses stable API alone', () => {
   expect(manifest).not.toHaveProperty('enabledApiProposals');
   expect(contributes).not.toHaveProperty('languageModelToolSets');
@@ -65,15 +70,15 @@ describe('languageModelTools', () => {
 
 describe('settings', () => {
   const properties = contributes.configuration.properties as Record<string, { scope?: string; default?: unknown; enum?: unknown[] }>;
-  /** How a person is told of requests: the window's own, and no part of the configuration. */
-  const ofWindow = ['banksman.notify', 'banksman.notifyWhen'];
+  /** The window's own (how a person is told of requests, what the editor is offered besides), and no part of the configuration. */
+  const ofWindow = ['banksman.notify', 'banksman.notifyWhen', 'banksman.mcpServer'];
 
   it('are all of the configuration but who approves and witnesses, and where, and only for this machine', () => {
     const ofConfiguration = Object.keys(configSchema.shape)
       .filter((key) => !['approvals', 'approvers', 'hooks', 'page', 'sinks', 'witnesses'].includes(key))
       .map((key) => `banksman.${key}`);
     expect(Object.keys(properties).sort()).toEqual([...ofConfiguration, ...ofWindow].sort());
-    for (const name of ofWindow) expect(properties[name]?.enum).toContain(properties[name]?.default);
+    for (const name of ofWindow.slice(0, 2)) expect(properties[name]?.enum).toContain(properties[name]?.default);
     for (const [name, property] of Object.entries(properties)) expect(property.scope, name).toBe('machine');
     expect(parts.capabilities.untrustedWorkspaces.restrictedConfigurations.toSorted()).toEqual(Object.keys(properties).sort());
   });
