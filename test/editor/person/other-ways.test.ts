@@ -35,7 +35,7 @@ beforeAll(async () => {
   });
 });
 afterEach(async ({ task }) => {
-  if (task.result?.state === 'fail') await screenshot(bench.page, `failed-mcp-server-${task.id}`);
+  if (task.result?.state === 'fail') await screenshot(bench.page, `failed-other-ways-${task.id}`);
 });
 afterAll(() => bench?.close());
 
@@ -88,7 +88,10 @@ describe('the MCP server that the extension offers', () => {
   });
 
   it('answers reads with this window’s clusters', async () => {
-    expect(await call('get_cluster_status', {})).toMatch(/"name":"agent1"|"node":"agent1"/);
+    const answered = call('get_cluster_status', {});
+    // The editor's own question, once: in this window its other questions shall not stand in the way.
+    await (await waitModal(bench.page, 'Enable global auto approve?')).click('Enable');
+    expect(await answered).toMatch(/"name":"agent1"|"node":"agent1"/);
   });
 
   it('asks the same person in the same place, and stands in the same trail', async () => {

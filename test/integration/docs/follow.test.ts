@@ -1,15 +1,29 @@
 /** The pages of tasks, followed to the letter: every command of a marked block runs, and prints what the page shows. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { type Block, blocksOf, configOf } from '../../../scripts/docs/page-blocks.ts';
+import { type Block, blocksOf, configOf, docs } from '../../../scripts/docs/page-blocks.ts';
 import { canSandbox } from '../execution/support/bubblewrap.ts';
 import { Reader } from './reader.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 
 /** In the order in which they go on from each other; the demo cluster of the first page runs until the last. */
-const pages = ['start.md', 'connect-cluster.md', 'protect.md', 'team.md', 'undo.md', 'odd.md', 'upgrade.md', 'cookbook.md'];
+const pages = [
+  'start.md',
+  'connect-cluster.md',
+  'protect.md',
+  'team.md',
+  'undo.md',
+  'odd.md',
+  'upgrade.md',
+  'cookbook.md',
+  'mcp.md',
+  'hooks.md',
+];
+
+/** Pages with commands of which none runs here; `notRun` says why of each. */
+const looked = ['deployment.md', 'policy.md', 'releasing.md', 'rights.md', 'service.md', '../README.md', '../CONTRIBUTING.md'];
 
 /** What stands in a page's `sh` blocks and is not run here, by how its line begins, with the reason. */
 const notRun: readonly (readonly [starts: string, why: string])[] = [
@@ -19,6 +33,22 @@ const notRun: readonly (readonly [starts: string, why: string])[] = [
   ['openssl x509 -in /etc/pve', 'reads a file of a Proxmox VE node'],
   ['ssh-keyscan ', 'asks a node of the reader’s'],
   ['ssh-keygen -lf', 'reads host keys of the reader’s nodes'],
+  ['npm ci && npm run build', 'installs and builds what these tests were started from'],
+  ['npm ci && npm run package', 'makes a release: `test/integration/scripts/release.test.ts` does'],
+  ['npm test', 'runs this'],
+  ['node dist/cli.cjs ', 'the commands of start.md by the clone’s own file; `test/integration/cli/tools-on-demo.test.ts` runs them so'],
+  ['banksman run -- ', 'runs the reader’s own command: `test/integration/cli/hook.test.ts` runs such'],
+  ['banksman hook claude-code', 'waits for an agent’s question: `test/integration/cli/hook.test.ts` asks'],
+  ['sudo banksman hook install claude-code --managed', 'needs root: `test/integration/cli/hook-install.test.ts` installs one'],
+  ['BANKSMAN_PAGE=', 'needs a container engine’s host; `test/integration/deploy` holds its files to what they say'],
+  ['"$', 'opens the reader’s editor'],
+  ['docker compose ', 'needs a container engine; `test/integration/deploy` holds its files to what they say'],
+  ['sudo banksman service ', 'needs root and systemd: `test/integration/service` installs and runs it'],
+  ['banksman policy explain ', '`test/integration/cli/bad-configuration.test.ts` and others explain calls'],
+  ['banksman policy replay ', '`test/integration/cli/replay.test.ts` replays a trail'],
+  ['sudoedit ', 'opens the reader’s editor as root'],
+  ['sudo install ', 'puts the reader’s token where only root reads'],
+  ['sudo systemctl ', 'needs systemd'],
   ['sudo banksman approvers enroll', 'needs root and a phone; `test/integration/service/enroll.test.ts` enrols over the page in a browser'],
 ];
 
@@ -34,8 +64,8 @@ describe.skipIf(!canSandbox)('somebody who follows the pages', () => {
   });
 });
 
-it('every command of these pages is run, or is among those that cannot be', () => {
-  const lines = pages
+it('every command of the pages is run, or is among those that cannot be', () => {
+  const lines = [...pages, ...looked]
     .flatMap(blocksOf)
     .filter(({ language, mark }) => language === 'sh' && mark === undefined)
     .flatMap(({ text }) => text.trim().split('\n'));
@@ -50,3 +80,8 @@ async function writeRecipe(block: Block): Promise<void> {
   };
   writeFileSync(await reader.file('recipe.json'), JSON.stringify({ clusters, ...configOf(block) }));
 }
+
+it('no page with commands is left out', () => {
+  const all = readdirSync(docs).filter((name) => name.endsWith('.md') && blocksOf(name).some(({ language }) => language === 'sh'));
+  expect(all.filter((name) => !pages.includes(name) && !looked.includes(name))).toEqual([]);
+});
