@@ -15,7 +15,7 @@ export function withAgents(page: string, results: AgentResults): string {
 }
 
 function table(results: AgentResults): string {
-  const head = ['agent', '`banksman hook …`', ...kinds, 'managed', 'a repository switches a user’s off', 'answers within'];
+  const head = ['agent', '`banksman hook …`', ...kinds, 'managed', 'a repository switches a user’s off', 'when it fails', 'answers within'];
   const rows = hookAgents.map((agent) => {
     const hook = results[agent.name]?.hook;
     return [
@@ -24,6 +24,7 @@ function table(results: AgentResults): string {
       ...kinds.map((kind) => (hook?.kinds[kind]?.ok === true ? 'tried' : agent.covers[kind])),
       hook?.managed.ok === true ? 'tried' : 'documented',
       switchedOff(hook?.switchedOff),
+      whenBroken(hook?.broken),
       `${agent.deadlineMs / 1_000} s`,
     ];
   });
@@ -35,4 +36,9 @@ function table(results: AgentResults): string {
 function switchedOff(found: Finding | undefined): string {
   if (found?.ok !== true) return 'not tried';
   return found.note === undefined ? 'yes, tried' : 'no, tried';
+}
+
+function whenBroken(found: Finding | undefined): string {
+  if (found?.ok !== true) return 'not tried';
+  return found.note ?? 'it refuses';
 }

@@ -1,7 +1,8 @@
 /** What is tried with each agent's own tools behind its own hook. */
-import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
+import { installations } from '../../src/hosts/hook/installations.ts';
 import type { OwnCall, TestedAgent } from './agents.ts';
 import { type Finding, instead, shows } from './cases.ts';
 import type { Seen } from './conversation.ts';
@@ -85,6 +86,8 @@ const steps: readonly HookStep[] = [
 export interface HookFindings {
   /** Which of its tools the hook was tried with. */
   readonly kinds: Readonly<Partial<Record<HookKind, Finding>>>;
+  /** What becomes of a call when the hook's program is gone: refused where there is no note. */
+  readonly broken: Finding;
   /** A repository's file switches the user's hook off, as `doctor` says before. */
   readonly switchedOff?: Finding;
   /** The managed one holds all the same. */
@@ -94,10 +97,11 @@ export interface HookFindings {
 export async function tryHooks(world: AgentWorld): Promise<HookFindings> {
   await change(world, 'install', '--user');
   const kinds = await tryKinds(world);
+  const broken = await tryBroken(world);
   const { agent } = world;
   const switchedOff = agent.switchOff === undefined ? undefined : await trySwitchedOff(world, agent.switchOff);
   const managed = await tryManaged(world);
-  return { kinds, ...(switchedOff === undefined ? {} : { switchedOff }), managed };
+  return { kinds, broken, ...(switchedOff === undefined ? {} : { switchedOff }), managed };
 }
 
 async function change({ person, agent }: AgentWorld, verb: 'install' | 'uninstall', kind: string): Promise<void> {
@@ -133,6 +137,17 @@ async function refusedCommand(world: AgentWorld, args: readonly string[]): Promi
   rmSync(file, { force: true });
   const ran = await world.run({ steps: [world.agent.shell('touch marker.txt')], args });
   return { ran, isRefused: !existsSync(file) && shows(ran.seen[0]?.text, 'banksman run -- ') };
+}
+
+/** As after an update that moved it, or where it was killed: its process ends with 1. */
+async function tryBroken(world: AgentWorld): Promise<Finding> {
+  const file = path.join(world.home, installations[world.agent.name]?.files.user?.slice(2) ?? '');
+  const text = readFileSync(file, 'utf8');
+  writeFileSync(file, text.replaceAll('cli.cjs', 'gone.cjs'));
+  const { ran } = await refusedCommand(world, world.agent.hookArgs ?? []);
+  writeFileSync(file, text);
+  if (ran.seen.length === 0) return instead(ran, 0);
+  return existsSync(inProject(world, 'marker.txt')) ? { ok: true, note: 'the call runs' } : { ok: true };
 }
 
 async function trySwitchedOff(world: AgentWorld, { file, text }: NonNullable<TestedAgent['switchOff']>): Promise<Finding> {

@@ -24,8 +24,8 @@ export function triedNow({ version }: TestedAgent): Tried {
 
 /** Each with what was tried, in words for a log. */
 export function findingsOf({ client, hook }: AgentResult): readonly (readonly [string, Finding])[] {
-  const { kinds = {}, switchedOff, managed } = hook ?? {};
-  const ofHook = Object.entries({ ...kinds, switchedOff, managed }).flatMap(([name, found]) =>
+  const { kinds = {}, broken, switchedOff, managed } = hook ?? {};
+  const ofHook = Object.entries({ ...kinds, broken, switchedOff, managed }).flatMap(([name, found]) =>
     found === undefined ? [] : [[`hook, ${name}`, found] as const],
   );
   return [...Object.entries(client?.cases ?? {}), ...ofHook];

@@ -56,7 +56,7 @@ export async function startAgentWorld(agent: TestedAgent, modules: string): Prom
   const home = mkdtempSync(path.join(tmpdir(), `agent-${agent.name}-`));
   const workspace = path.join(home, 'work', 'project');
   const programs = path.join(home, 'programs');
-  for (const folder of [workspace, programs]) mkdirSync(folder, { recursive: true });
+  for (const folder of [path.join(workspace, '.vscode'), programs]) mkdirSync(folder, { recursive: true });
   symlinkSync(cli, path.join(programs, 'banksman'));
   const PATH = [programs, path.dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin'].join(path.delimiter);
   const env = { HOME: home, PATH, LANG: 'C.UTF-8', TERM: 'dumb', NO_COLOR: '1', NODE_NO_WARNINGS: '1' };

@@ -61,10 +61,13 @@ function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** SECURITY: nothing that agents let a repository put into the environment is loaded with it, or says where configuration is. */
+/**
+ * SECURITY: nothing that agents let a repository put into the environment is loaded with it, or says where configuration is. A program that is gone, crashes
+ * or is killed ends with something else than 2, at which most agents run the call; they start the line with a shell.
+ */
 function commandOf(agent: string, kind: PlaceKind): string {
   const program = [process.execPath, realpathSync(process.argv[1] ?? '')].map(quoted).join(' ');
-  return `env -u NODE_OPTIONS -u NODE_PATH ${program} hook ${agent}${kind === 'managed' ? ' --managed' : ''}`;
+  return `env -u NODE_OPTIONS -u NODE_PATH ${program} hook ${agent}${kind === 'managed' ? ' --managed' : ''} || exit 2`;
 }
 
 /** @throws {Fault} `bad_usage`, `cannot_merge` with what has to be written by hand */

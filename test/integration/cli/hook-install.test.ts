@@ -91,6 +91,17 @@ describe.skipIf(process.platform === 'win32')('banksman hook install', () => {
     expect(readFileSync(file, 'utf8')).toBe('{ "a": 1 // kept\n}');
   });
 
+  it('refuses where its program is gone, too: most agents run a call whose hook ends with anything but 2', async () => {
+    expect(await change('install', 'codex', 'user')).toMatchObject({ status: 0 });
+    const { hooks } = JSON.parse(readFileSync(join(env.HOME, '.codex', 'hooks.json'), 'utf8')) as {
+      readonly hooks: { readonly PreToolUse: readonly { readonly hooks: readonly { readonly command: string }[] }[] };
+    };
+    const line = hooks.PreToolUse[0]?.hooks[0]?.command ?? '';
+    expect(spawnSync('/bin/sh', ['-c', line.replace('cli.cjs', 'gone.cjs')]).status).toBe(2);
+    expect(spawnSync('/bin/sh', ['-c', line], { cwd: project, env, input: 'no JSON' }).status).toBe(2);
+    expect(await change('uninstall', 'codex', 'user')).toMatchObject({ status: 0 });
+  });
+
   it('is missed by `doctor` where it was taken out or switched off', async () => {
     expect(await change('install', 'claude-code', 'user')).toMatchObject({ status: 0 });
     expect(doctor()).toContain('Claude Code: a hook that the user’s own settings hold');
