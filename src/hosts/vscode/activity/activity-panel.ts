@@ -1,9 +1,9 @@
 /** *Show Activity*: what agents did, as it happens. It shows; what its buttons lead to are the same commands and questions as anywhere else. */
 import { commands, type Disposable, type Uri } from 'vscode';
 import type { App } from '#kernel/app';
-import { toFault } from '#kernel/errors';
 import type { AppSession } from '../app-session.ts';
 import { createDisposableBag } from '../disposables.ts';
+import { faultWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 import { type LivePage, openLivePage } from '../live-page.ts';
 import { workspaceRestriction } from '../tools/run-tool.ts';
@@ -69,7 +69,7 @@ class ActivityPanel {
     try {
       await this.#session.use((app) => this.#read(app));
     } catch (thrown) {
-      this.#calls = { failed: toFault(thrown).message };
+      this.#calls = { failed: faultWords(thrown) };
       this.#head = undefined;
     }
     this.#draw();
@@ -105,7 +105,7 @@ class ActivityPanel {
     if (verb === 'undo') await commands.executeCommand('banksman.undoRun');
     if (verb === 'explain' || verb === 'proof') {
       const ask = verb === 'explain' ? explained : proven;
-      const extra = await this.#session.use((app) => ask(app, call)).catch((thrown: unknown) => toFault(thrown).message);
+      const extra = await this.#session.use((app) => ask(app, call)).catch((thrown: unknown) => faultWords(thrown));
       this.#open = { id: call.id, extra };
     }
     this.#draw();

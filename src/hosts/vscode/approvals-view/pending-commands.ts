@@ -1,9 +1,9 @@
 /** How a person arranges the pending list, and how they deny all that it shows. */
 import { commands, type Memento, ProgressLocation, type QuickPickItem, window } from 'vscode';
 import type { RequestRecord } from '#kernel/approval/request';
-import { toFault } from '#kernel/errors';
 import type { AppSession } from '../app-session.ts';
 import type { Disposable } from '../disposables.ts';
+import { faultWords } from '../fault-words.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
@@ -50,7 +50,7 @@ export function registerPendingCommands(deps: PendingCommandDeps, list: PendingL
       try {
         await denyAll(groupKeyIn(argument), list, deps);
       } catch (thrown) {
-        void notify.error(t('Not denied: {0}', toFault(thrown).message));
+        void notify.error(t('Not denied: {0}', faultWords(thrown)));
       }
     }),
   ];

@@ -1,13 +1,13 @@
 /** The pages of guests: one panel each, with what the cluster and the trail say of it, as long as somebody can see it. */
 import type { Disposable, Uri } from 'vscode';
 import type { AuditRecord } from '#kernel/audit-event';
-import { toFault } from '#kernel/errors';
 import { textOf } from '#kernel/json';
 import type { GuestSheet, TaskLook, Unreadable } from '#kernel/live';
 import type { GuestRef } from '#kernel/ports/cluster';
 import { taskTitle } from '#kernel/text/result-fields';
 import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from '../app-session.ts';
+import { faultWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 import { type LivePage, openLivePage } from '../live-page.ts';
 import type { RowTarget, TreeRow } from './cluster-rows.ts';
@@ -190,7 +190,7 @@ class GuestPanel {
 }
 
 function failed(thrown: unknown): Unreadable {
-  return { failed: toFault(thrown).message };
+  return { failed: faultWords(thrown) };
 }
 
 function allFailed(thrown: unknown): GuestSheet {

@@ -2,7 +2,6 @@
 import * as path from 'node:path';
 import { commands, type Disposable, EventEmitter, Uri, window, workspace } from 'vscode';
 import { type RequestRecord, type RequestStatus, requestStatuses } from '#kernel/approval/request';
-import { toFault } from '#kernel/errors';
 import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from '../app-session.ts';
 import { agentName } from '../approvals-view/agent-name.ts';
@@ -11,6 +10,7 @@ import type { RowFocus } from '../approvals-view/row-focus.ts';
 import { viewId } from '../contributes/views.ts';
 import { sideText, writtenFile } from '../details/write-sides.ts';
 import { createDisposableBag } from '../disposables.ts';
+import { faultWords } from '../fault-words.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
@@ -73,7 +73,7 @@ async function pickRequest(session: AppSession, statuses: readonly RequestStatus
     }
     return (await window.showQuickPick(items, { title: t('Requests'), placeHolder: t('Choose a request'), matchOnDescription: true }))?.id;
   } catch (thrown) {
-    void notify.error(`Banksman: ${toFault(thrown).message}`);
+    void notify.error(`Banksman: ${faultWords(thrown)}`);
     return undefined;
   }
 }
@@ -95,7 +95,7 @@ async function deny(id: string, deps: ApprovalCommandDeps): Promise<void> {
     if (result.ok) notify.status(`Banksman: ${result.message}`);
     else void notify.info(t('Not denied: {0}', result.message));
   } catch (thrown) {
-    void notify.error(t('Not denied: {0}', toFault(thrown).message));
+    void notify.error(t('Not denied: {0}', faultWords(thrown)));
   }
 }
 
@@ -112,7 +112,7 @@ async function revoke(id: string, deps: ApprovalCommandDeps): Promise<void> {
     if (result.ok) notify.status(`Banksman: ${result.message}`);
     else void notify.info(t('Not revoked: {0}', result.message));
   } catch (thrown) {
-    void notify.error(t('Not revoked: {0}', toFault(thrown).message));
+    void notify.error(t('Not revoked: {0}', faultWords(thrown)));
   }
 }
 
@@ -121,7 +121,7 @@ function statusOf(record: RequestRecord | undefined): string {
 }
 
 async function orTell(work: Promise<void>): Promise<void> {
-  await work.catch((thrown: unknown) => void notify.error(`Banksman: ${toFault(thrown).message}`));
+  await work.catch((thrown: unknown) => void notify.error(`Banksman: ${faultWords(thrown)}`));
 }
 
 /** The native diff of a write that waits. Both sides are read-only documents. */
@@ -154,7 +154,7 @@ export function createWriteDiff(session: AppSession): WriteDiff {
         const title = t('{0}: now ↔ proposed', showPlainly(path.posix.basename(file), 60));
         await commands.executeCommand('vscode.diff', left, right, title, { preview: true });
       } catch (thrown) {
-        void notify.error(`Banksman: ${toFault(thrown).message}`);
+        void notify.error(`Banksman: ${faultWords(thrown)}`);
       }
     },
     dispose: () => bag.dispose(),

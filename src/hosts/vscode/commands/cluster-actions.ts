@@ -2,12 +2,12 @@
 import { commands, type Disposable } from 'vscode';
 import { paletteAgent } from '#app/for-hosts';
 import type { RequestRecord } from '#kernel/approval/request';
-import { toFault } from '#kernel/errors';
 import type { Outcome } from '#kernel/outcome';
 import { showPlainly } from '#kernel/text/text';
 import type { ToolDescription } from '#kernel/tool';
 import type { AppSession } from '../app-session.ts';
 import { paletteCommand } from '../contributes/names.ts';
+import { faultWords } from '../fault-words.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
 import { t, titleOf } from '../l10n.ts';
 import { describeTools, toolNamed } from '../load-parts.ts';
@@ -51,7 +51,7 @@ export async function act(tool: ToolDescription, deps: ClusterActionDeps, known?
     const outcome = await runTool(deps.runner, { tool, input, call, agent: () => paletteAgent(deps.osUser) });
     await showOutcome(tool, outcome, deps);
   } catch (thrown) {
-    await offerLog('error', `${titleOf(tool)}: ${toFault(thrown).message}`);
+    await offerLog('error', `${titleOf(tool)}: ${faultWords(thrown)}`);
   } finally {
     call.dispose();
   }

@@ -4,10 +4,10 @@ import * as path from 'node:path';
 import { commands, type Disposable, env, type LogOutputChannel, ProgressLocation, type SecretStorage, window } from 'vscode';
 import { entryText, homeOf, mcpClients, otherClients, type ServerCommand } from '#app/clients/mcp-clients';
 import type { App } from '#kernel/app';
-import { toFault } from '#kernel/errors';
 import type { AppSession } from '../app-session.ts';
 import type { SecretStore } from '../approval-key.ts';
 import { tokenFromInput, tokenSecret } from '../cluster-token.ts';
+import { faultWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
 import { abortOnCancel } from '../tools/call-progress.ts';
@@ -91,7 +91,7 @@ async function withApp(session: AppSession, title: string, work: (app: App, sign
     try {
       await session.use((app) => work(app, call.signal));
     } catch (thrown) {
-      void notify.error(`Banksman: ${toFault(thrown).message}`);
+      void notify.error(`Banksman: ${faultWords(thrown)}`);
     } finally {
       call.dispose();
     }

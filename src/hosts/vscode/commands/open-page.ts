@@ -1,8 +1,8 @@
 /** From the editor to the page on which people approve with a passkey: in the system's browser, never in the editor. */
 import { commands, type Disposable, env, UIKind, Uri } from 'vscode';
-import { toFault } from '#kernel/errors';
 import type { AppSession } from '../app-session.ts';
 import { requestIdFrom } from '../approvals-view/approval-row.ts';
+import { faultWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
 
@@ -37,7 +37,7 @@ export async function openPage(session: AppSession, path: PagePath): Promise<voi
     if (isElsewhere() && origin.startsWith('http://localhost')) return await offerAddress(origin, address);
     await env.openExternal(Uri.parse(address, true));
   } catch (thrown) {
-    void notify.error(`Banksman: ${toFault(thrown).message}`);
+    void notify.error(`Banksman: ${faultWords(thrown)}`);
   }
 }
 

@@ -1,8 +1,8 @@
 /** *Mark as Seen*, of a call whose outcome is unknown: a person confirms it in a modal. */
 import { commands, type Disposable } from 'vscode';
-import { toFault } from '#kernel/errors';
 import type { AppSession } from '../app-session.ts';
 import { attemptLines, seenCommand, unknownAttempts } from '../approvals-view/attempt-rows.ts';
+import { faultWords } from '../fault-words.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
 
@@ -24,6 +24,6 @@ export function registerSeenAttempt(session: AppSession, confirm: ConfirmDeps, p
       look();
     });
   return commands.registerCommand(seenCommand, (call: unknown) =>
-    mark(call).catch((thrown: unknown) => confirm.dialogs.tell('error', t('Not marked: {0}', toFault(thrown).message))),
+    mark(call).catch((thrown: unknown) => confirm.dialogs.tell('error', t('Not marked: {0}', faultWords(thrown)))),
   );
 }

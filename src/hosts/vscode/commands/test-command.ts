@@ -3,6 +3,7 @@ import { commands, type Disposable, type QuickPickItem, window } from 'vscode';
 import type { PolicyCheck } from '#app/workspace/policy-check';
 import { Fault, toFault } from '#kernel/errors';
 import type { AppSession } from '../app-session.ts';
+import { faultWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 import { loadParts } from '../load-parts.ts';
 import { notify } from '../notify.ts';
@@ -40,7 +41,7 @@ export function registerTestCommand(session: AppSession, places: Pick<Places, 's
       const surface = await window.showQuickPick(surfaces, { title: t('Test a Command'), placeHolder: t('Where it would run') });
       if (surface) testOn(surface, await groundOf(session, places));
     } catch (thrown) {
-      void notify.error(`Banksman: ${toFault(thrown).message}`);
+      void notify.error(`Banksman: ${faultWords(thrown)}`);
     }
   });
 }

@@ -3,12 +3,12 @@ import { commands, type Disposable, type Uri } from 'vscode';
 import { agentOf } from '#app/for-hosts';
 import type { App } from '#kernel/app';
 import type { RequestRecord, RequestStatus } from '#kernel/approval/request';
-import { toFault } from '#kernel/errors';
 import { type PlanProgress, planIn } from '#kernel/plans/plan-progress';
 import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from '../app-session.ts';
 import { Rereader } from '../approvals-view/rereader.ts';
 import { createDisposableBag } from '../disposables.ts';
+import { faultWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 import { type LivePage, openLivePage } from '../live-page.ts';
 import { notify } from '../notify.ts';
@@ -128,7 +128,7 @@ async function orFailure<T>(work: Promise<T>): Promise<Loaded<T>> {
   try {
     return await work;
   } catch (thrown) {
-    return { failed: toFault(thrown).message };
+    return { failed: faultWords(thrown) };
   }
 }
 

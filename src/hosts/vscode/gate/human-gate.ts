@@ -1,8 +1,8 @@
 /** The person's side of the approvals in this window: what a waiting call opens, and what the tree's Review opens. */
 import type { HumanGate } from '#kernel/app';
 import type { RequestRecord } from '#kernel/approval/request';
-import { toFault } from '#kernel/errors';
 import { showPlainly } from '#kernel/text/text';
+import { faultWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 import type { ModalQueue } from './confirm-run.ts';
 import type { Dialogs } from './dialogs.ts';
@@ -29,7 +29,7 @@ export function createWindowGate({ queue, dialogs, review }: WindowGateDeps): Wi
     try {
       return await review(id);
     } catch (thrown) {
-      dialogs.tell('error', t('The request cannot be shown: {0}', toFault(thrown).message));
+      dialogs.tell('error', t('The request cannot be shown: {0}', faultWords(thrown)));
       return 'failed';
     } finally {
       wanted.delete(id);

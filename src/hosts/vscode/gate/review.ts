@@ -7,6 +7,7 @@ import { endInWords, expiryInWords } from '#kernel/approval/request-end';
 import { applyHeldTool } from '#kernel/effects';
 import { toFault } from '#kernel/errors';
 import { clockTime, showPlainly } from '#kernel/text/text';
+import { faultWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 import { boundSigner } from './bound-signer.ts';
 import { confirmNow, frontCode, minimumOpenMs, trustKey, typeCode, withCode } from './confirm-run.ts';
@@ -59,7 +60,7 @@ export async function reviewRequest(id: string, deps: ReviewDeps): Promise<Revie
   try {
     return await review(id, deps);
   } catch (thrown) {
-    deps.dialogs.tell('error', t('Not approved: {0}', toFault(thrown).message));
+    deps.dialogs.tell('error', t('Not approved: {0}', faultWords(thrown)));
     return 'failed';
   }
 }

@@ -6,7 +6,6 @@ import { commands, type Disposable, ProgressLocation, type QuickPickItem, window
 import { paletteAgent } from '#app/for-hosts';
 import type { App } from '#kernel/app';
 import { type RequestRecord, requestIdPattern } from '#kernel/approval/request';
-import { toFault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
 import { type PlanControl, type PlanProgress, planIn } from '#kernel/plans/plan-progress';
@@ -14,6 +13,7 @@ import { showPlainly } from '#kernel/text/text';
 import { requestIdFrom } from '../approvals-view/approval-row.ts';
 import { openPage } from '../commands/open-page.ts';
 import { plainLabel } from '../commands/picks.ts';
+import { faultWords } from '../fault-words.ts';
 import { confirmRun } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
@@ -46,7 +46,7 @@ export function registerPlanCommands(deps: PlanCommandDeps): Disposable[] {
           if (plan !== undefined) await act({ plan, argument }, app);
         });
       } catch (thrown) {
-        void notify.error(`Banksman: ${toFault(thrown).message}`);
+        void notify.error(`Banksman: ${faultWords(thrown)}`);
       }
       deps.changed();
     });

@@ -1,10 +1,11 @@
 /** *Undo This Run…*: a run out of a list, the editor's own diff of what goes back, a modal, and the undo. For people only. */
 import { commands, type Disposable, EventEmitter, type QuickPickItem, Uri, window, workspace } from 'vscode';
 import type { ChangeList, RunHistory, RunRecord, ShownChange } from '#kernel/effects';
-import { Fault, toFault } from '#kernel/errors';
+import { Fault } from '#kernel/errors';
 import { clockTime, showPlainly } from '#kernel/text/text';
 import type { AppSession } from '../app-session.ts';
 import { createDisposableBag } from '../disposables.ts';
+import { faultWords } from '../fault-words.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
@@ -42,7 +43,7 @@ export function registerUndoRun({ session, confirm }: UndoDeps): Disposable {
         if (run !== undefined) await undoRun(run, { history, confirm, refresh: (uri) => changed.fire(uri) });
       });
     } catch (thrown) {
-      confirm.dialogs.tell('error', t('Not undone: {0}', toFault(thrown).message));
+      confirm.dialogs.tell('error', t('Not undone: {0}', faultWords(thrown)));
     }
   };
   bag.add(commands.registerCommand('banksman.undoRun', undo));

@@ -2,8 +2,8 @@
 
 import type { App, SettingResult } from '#kernel/app';
 import type { Signer } from '#kernel/approval/answer';
-import { toFault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
+import { faultWords } from '../fault-words.ts';
 import { settingSigner } from '../gate/bound-signer.ts';
 import { type Confirmation, type ConfirmDeps, confirmRun, trustKey } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
@@ -34,7 +34,7 @@ export async function changeSetting(change: SettingChange, deps: ChangeDeps): Pr
     dialogs.tell(result.ok ? 'status' : 'error', `Banksman: ${result.message}`);
     return result.ok;
   } catch (thrown) {
-    dialogs.tell('error', t('Banksman: nothing was changed: {0}', toFault(thrown).message));
+    dialogs.tell('error', t('Banksman: nothing was changed: {0}', faultWords(thrown)));
     return false;
   }
 }

@@ -3,13 +3,13 @@ import { userInfo } from 'node:os';
 import { commands, type Disposable, type QuickPickItem, window } from 'vscode';
 import type { App, AutoApproveRule } from '#kernel/app';
 import { type AutoApproveAction, autoApproveActions } from '#kernel/approval/security';
-import { toFault } from '#kernel/errors';
 import { durationInWords } from '#kernel/text/text';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import type { AppSession } from '../app-session.ts';
 import { type Choice, choose } from '../commands/choose.ts';
 import { openPage } from '../commands/open-page.ts';
 import { plainLabel } from '../commands/picks.ts';
+import { faultWords } from '../fault-words.ts';
 import { t, titleOf } from '../l10n.ts';
 import { notify } from '../notify.ts';
 import { type ChangeDeps, changeSetting } from './change-setting.ts';
@@ -35,7 +35,7 @@ export function registerSecurityCommands(deps: SecurityCommandDeps): Disposable[
       try {
         await deps.session.use((app) => act(app, argument));
       } catch (thrown) {
-        void notify.error(`Banksman: ${toFault(thrown).message}`);
+        void notify.error(`Banksman: ${faultWords(thrown)}`);
       }
     });
   return [
