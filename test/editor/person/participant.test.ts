@@ -96,10 +96,10 @@ describe('a question', () => {
 
   it('takes an attached file along, without its secrets', async () => {
     await sendWithFile(bench.page, '@banksman list vms', 'notes.md');
-    await waitForAnswer(bench.page, 'banksman_get_vms');
     await waitForLine(bench.editor, /\[info\] OK: read_file \(green\)/);
-    const told = JSON.stringify(bench.model.requests.findLast(({ tools }) => tools.length > 0)?.messages);
-    expect(told).toContain('the web server is VM 100');
+    const told = await waitUntil('the model to be told', () =>
+      bench.model.requests.map(({ messages }) => JSON.stringify(messages)).find((text) => text.includes('the web server is VM 100')),
+    );
     expect(told).not.toContain(TOKEN);
   });
 
@@ -120,7 +120,7 @@ describe('a question', () => {
 
   it('about what is protected is refused, and /explain says why', async () => {
     await sendToParticipant(bench.page, '@banksman stop vm 103 on agent1');
-    await waitForAnswer(bench.page, 'banksman_stop_vm');
+    await waitForAnswer(bench.page, /guest 103 is protected by configuration/);
     await sendToParticipant(bench.page, '@banksman /explain');
     await waitForAnswer(bench.page, /The same call now would end as/);
     expect(await lastAnswer(bench.page)).toMatch(/stop_vm[\s\S]*protected/);
@@ -189,10 +189,11 @@ describe('a model that fails', () => {
 describe('a small model', () => {
   it('is shown a few tools that look', async () => {
     await pickModel(bench.page, MODEL_NAME, SMALL);
-    await sendToParticipant(bench.page, '@banksman list vms');
-    await waitForAnswer(bench.page, 'banksman_get_vms');
-    expect(bench.model.requests.findLast(({ tools }) => tools.length > 0)?.model).toBe('llama3.2:3b');
-    const names = toolsShown().map(({ name }) => name);
+    await sendToParticipant(bench.page, '@banksman containers');
+    await waitForAnswer(bench.page, 'banksman_get_containers');
+    const asked = bench.model.requests.findLast(({ tools }) => tools.length > 0);
+    expect(asked?.model).toBe('llama3.2:3b');
+    const names = (asked?.tools ?? []).map(({ name }) => name);
     expect(names.length).toBeLessThanOrEqual(12);
     expect(names).not.toContain('banksman_stop_vm');
   });
