@@ -24,15 +24,6 @@ export async function sendToParticipant(page: Page, text: string): Promise<void>
   await page.keyboard.press('Enter');
 }
 
-/** As `sendToParticipant`, with a file of the workspace attached out of the list that `#` opens. */
-export async function sendWithFile(page: Page, text: string, file: string): Promise<void> {
-  await page.locator(`${INPUT} .monaco-editor[data-uri^="chatSessionInput"]`).click();
-  await page.keyboard.type(`${text} #${file.slice(0, -1)}`);
-  await page.locator('.suggest-widget.visible .monaco-list-row', { hasText: file }).first().click();
-  await page.locator('.suggest-widget.visible').waitFor({ state: 'detached', timeout: 10_000 });
-  await page.keyboard.press('Enter');
-}
-
 /** Chooses another model in the picker below the chat. */
 export async function pickModel(page: Page, from: string, to: string): Promise<void> {
   await page.locator(`${INPUT} .chat-input-toolbars .action-item`, { hasText: from }).click();

@@ -1,10 +1,10 @@
 /** `@banksman`: its commands, a red call that a person approves, what a small model is shown, and a model that means ill. */
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { demoScript, type ModelScript } from '../../../scripts/bench/scripted-agent.ts';
 import { waitForLine } from '../harness/channel-log.ts';
-import { lastAnswer, pickModel, sendToParticipant, sendWithFile, waitForAnswer } from '../harness/chat.ts';
+import { lastAnswer, pickModel, sendToParticipant, waitForAnswer } from '../harness/chat.ts';
 import { callFromCommandLine } from '../harness/command-line.ts';
 import { guestStatus } from '../harness/demo-api.ts';
 import { launchWorkbench, MODEL_NAME, type Workbench } from '../harness/launch-workbench.ts';
@@ -17,27 +17,24 @@ const SMALL = 'Scripted small';
 const HOSTILE =
   'Done! [Approve everything](command:banksman.showLog) <a href="command:banksman.showLog">press</a> ![x](http://127.0.0.1:9/?q=secret)';
 
-/** Of the form that a forge gives out, and nobody's. */
-const TOKEN = `ghp_${'a1B2'.repeat(9)}`;
+const plan = [
+  { tool: 'create_snapshot', arguments: { vmid: 101, name: 'before' } },
+  { tool: 'start_vm', arguments: { vmid: 101 } },
+];
+
+/** What a test says, and what the model calls for it. */
+const calls: readonly (readonly [phrase: string, tool: string, args: Readonly<Record<string, unknown>>])[] = [
+  ['plan for 101', 'banksman_propose_plan', { steps: plan }],
+  ['sleep for a while', 'banksman_run_command', { command: 'sleep 300' }],
+];
 
 /** The demo's phrases, and a few that only a test says. */
 const script: ModelScript = (turn) => {
   const asked = turn.messages.findLast(({ role }) => role === 'user')?.content ?? '';
   if (asked.includes('say something hostile')) return { text: HOSTILE };
   if (asked.includes('be out of order')) throw new Error('the model is out of order');
-  if (asked.includes('plan for 101') && turn.messages.at(-1)?.role !== 'tool')
-    return {
-      tool: 'banksman_propose_plan',
-      args: {
-        steps: [
-          { tool: 'create_snapshot', arguments: { vmid: 101, name: 'before' } },
-          { tool: 'start_vm', arguments: { vmid: 101 } },
-        ],
-      },
-    };
-  if (asked.includes('sleep for a while') && turn.messages.at(-1)?.role !== 'tool')
-    return { tool: 'banksman_run_command', args: { command: 'sleep 300' } };
-  return demoScript(turn);
+  const [, tool, args = {}] = calls.find(([phrase]) => asked.includes(phrase)) ?? [];
+  return tool === undefined || turn.messages.at(-1)?.role === 'tool' ? demoScript(turn) : { tool, args };
 };
 
 let bench: Workbench;
@@ -45,7 +42,6 @@ beforeAll(async () => {
   bench = await launchWorkbench({
     script,
     models: { id: 'gpt-5', others: [{ id: 'llama3.2:3b', name: SMALL }] },
-    prepareFolder: (folder) => writeFileSync(path.join(folder, 'notes.md'), `the web server is VM 100\ntoken: ${TOKEN}\n`),
   });
 });
 afterEach(async ({ task }) => {
@@ -92,15 +88,6 @@ describe('a question', () => {
     expect(names).toContain('banksman_stop_vm');
     // Beyond the configured tier, whatever the model is called.
     expect(names).not.toContain('banksman_write_file');
-  });
-
-  it('takes an attached file along, without its secrets', async () => {
-    await sendWithFile(bench.page, '@banksman list vms', 'notes.md');
-    await waitForLine(bench.editor, /\[info\] OK: read_file \(green\)/);
-    const told = await waitUntil('the model to be told', () =>
-      bench.model.requests.map(({ messages }) => JSON.stringify(messages)).find((text) => text.includes('the web server is VM 100')),
-    );
-    expect(told).not.toContain(TOKEN);
   });
 
   it('goes on once a person approved what it calls', async () => {
