@@ -31,7 +31,8 @@ const unknown = names.filter((name) => !testedAgents.some((agent) => agent.name 
 if (unknown.length > 0)
   throw new Error(`no agent is named ${unknown.join(', ')}; there are ${testedAgents.map(({ name }) => name).join(', ')}`);
 
-process.exitCode = process.env[insideVariable] === undefined ? await outside() : await inside();
+// At once: a person's dialogue that never came to its end would wait for ever, and all processes end with this one.
+process.exit(process.env[insideVariable] === undefined ? await outside() : await inside());
 
 /** Each is written down at once, so that nothing is lost of a run that is stopped. */
 async function outside(): Promise<number> {
