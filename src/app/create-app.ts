@@ -28,7 +28,7 @@ import { type ConnectedClusters, connectClusters } from './clusters/connect-clus
 import { createTaskFollower, type TaskFollower } from './clusters/follow-tasks.ts';
 import { createClusterMonitor } from './clusters/monitor.ts';
 import { createProtectionOffer, type ProtectionOffer, protectionSuggestions } from './clusters/suggestions.ts';
-import type { Config } from './config/config.ts';
+import type { ClusterConfig, Config } from './config/config.ts';
 import { type AppAgreement, createApproving, createConfigAgreement, type Origin } from './config/config-agreement.ts';
 import { createApproverReader } from './config/config-file.ts';
 import { createLiveSettings, type LiveSettings, type LiveSettingsParts } from './config/live-settings.ts';
@@ -83,7 +83,7 @@ export interface AppOptions extends Pick<PlanHome, 'handOver'>, Pick<PolicyViewP
   /** The editor's own directory: it brings ripgrep along. */
   readonly editorRoot?: string;
   /** A cluster's API token from a secret store; asked before `tokenFile`. */
-  clusterToken?(cluster: string): Promise<string | undefined>;
+  clusterToken?(cluster: ClusterConfig): Promise<string | undefined>;
   /** Where the key that signs checkpoints of the trail is kept; absent: a file in `stateDir`. */
   readonly logKey?: LogKeyPlace;
   /** In a user's process where there is a service: what the service holds. */

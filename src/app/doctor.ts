@@ -254,7 +254,8 @@ async function clusterFindings(cluster: ClusterConfig, parts: DoctorParts, signa
   return [api, ...endpointFindings(topic, endpoints), ...outdated, ...(await tokenFileFindings(cluster, parts.baseDir)), ...ssh];
 }
 
-async function apiState(client: ProxmoxClient, tokenId: string, signal: AbortSignal): Promise<string> {
+/** In words. @throws {Fault} `token_sees_nothing`, and whatever keeps it from being asked */
+export async function apiState(client: ProxmoxClient, tokenId: string, signal: AbortSignal): Promise<string> {
   const { version } = await client.version(signal);
   const permissions = await client.permissions(signal).catch(() => undefined);
   if (permissions !== undefined && Object.keys(permissions).length === 0) {

@@ -221,7 +221,14 @@ function guestOf(row: GuestRow, config: JsonObject = {}): RadiusGuest {
     gateways: gatewaysIn(config),
     resolvers: addressesIn(typeof config['nameserver'] === 'string' ? tagsIn(config['nameserver']) : []),
     storages: storagesIn(config),
+    ...machineIn(config),
   };
+}
+
+/** `smbios1: uuid=0B1C…,serial=…` of a VM. */
+function machineIn({ smbios1 }: JsonObject): { readonly uuid?: string } {
+  const uuid = typeof smbios1 === 'string' ? /(?:^|,)uuid=([0-9a-f-]{36})(?:,|$)/i.exec(smbios1)?.[1] : undefined;
+  return uuid === undefined ? {} : { uuid: uuid.replaceAll('-', '').toLowerCase() };
 }
 
 /** `startup: order=1,up=30` of one that starts with its node; those without a place come last. */

@@ -1,30 +1,51 @@
 /** `npm run pictures`: the pictures of README.md, taken anew in a real editor with the demo cluster, so that they show what is there today. */
 import path from 'node:path';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { ROOT } from '../../scripts/lib/cache-folder.mjs';
 import { buildAndPackage } from '../../scripts/lib/package-extension.mjs';
 import { type Device, openPageWorld, type PageWorld, settle } from '../integration/page/page-world.ts';
 import { openApprovals, openHistory, pressRowAction, waitRow } from './harness/approvals-view.ts';
+import { connectDemo } from './harness/assistant.ts';
 import { sendPrompt } from './harness/chat.ts';
 import { callFromCommandLine } from './harness/command-line.ts';
 import { waitDetails } from './harness/details-page.ts';
-import { launchWorkbench, type Workbench } from './harness/launch-workbench.ts';
+import { launchWorkbench, type Workbench, type WorkbenchOptions } from './harness/launch-workbench.ts';
 import { approveInModal, waitModal } from './harness/modal.ts';
 import { waitForToolResult } from './harness/tool-results.ts';
+import { waitWalkthrough } from './harness/walkthrough.ts';
 
 const fault = await buildAndPackage();
 if (fault !== undefined) throw new Error(fault);
 const [only] = process.argv.slice(2);
-if (only !== 'page' && only !== 'plan') {
-  const bench = await launchWorkbench();
+if (only === undefined || only === 'editor') await withBench({}, takeAll);
+if (only === undefined || only === 'walkthrough') await withBench({ machineSettings: { 'banksman.clusters': [] } }, takeFirstRun);
+if (only === undefined || only === 'page') await takeApprovalPage();
+if (only === undefined || only === 'plan') await takePlan();
+
+async function withBench(options: WorkbenchOptions, use: (bench: Workbench) => Promise<void>): Promise<void> {
+  const bench = await launchWorkbench(options);
   try {
-    await takeAll(bench);
+    await use(bench);
   } finally {
     await bench.close();
   }
 }
-if (only !== 'plan') await takeApprovalPage();
-await takePlan();
+
+/** The walkthrough's: of the assistant and of the page that it ends on. */
+async function takeFirstRun(bench: Workbench): Promise<void> {
+  const { page } = bench;
+  const shot = async (name: string, of: Locator) => {
+    await of.screenshot({ path: path.join(ROOT, 'media', 'walkthrough', `${name}.png`) });
+    process.stdout.write(`media/walkthrough/${name}.png\n`);
+  };
+  await waitWalkthrough(page);
+  await connectDemo(bench, async (step) => {
+    if (step === 'certificates') await shot(step, page.locator('.monaco-dialog-box'));
+  });
+  const frame = page.locator('iframe.webview.ready:visible').last();
+  await frame.contentFrame().locator('iframe#active-frame').contentFrame().locator('.banner.good').waitFor({ timeout: 60_000 });
+  await shot('doctor', frame);
+}
 
 async function takeAll(bench: Workbench): Promise<void> {
   const { page, model } = bench;

@@ -32,7 +32,8 @@ export interface ConnectOptions {
   /** Where what is learned of the nodes' certificates is kept. */
   readonly stateDir: string;
   readonly log: Log;
-  clusterToken?(cluster: string): Promise<string | undefined>;
+  /** SECURITY: given all of the cluster as it counts, since where a token goes is for who stored it to say. */
+  clusterToken?(cluster: ClusterConfig): Promise<string | undefined>;
 }
 
 export interface ConnectedClusters {
@@ -106,8 +107,7 @@ function connect(cluster: ClusterConfig, options: ConnectOptions, secrets: Set<s
     name: cluster.name,
     endpoints: cluster.endpoints,
     tokenId: cluster.tokenId,
-    token: async () =>
-      checkToken(cluster, (await options.clusterToken?.(cluster.name)) ?? (await readTokenFile(cluster, tokenFile)), secrets),
+    token: async () => checkToken(cluster, (await options.clusterToken?.(cluster)) ?? (await readTokenFile(cluster, tokenFile)), secrets),
     tls: trustOf(cluster, options.baseDir),
     timeoutMs: limits.apiMs,
     clock: systemClock,
@@ -216,7 +216,7 @@ function checkToken(cluster: ClusterConfig, text: string, secrets: Set<string>):
 async function readTokenFile(cluster: ClusterConfig, file: KeptText | undefined): Promise<string> {
   if (file === undefined) {
     throw new Fault('no_token', `cluster \`${cluster.name}\` has no API token`, {
-      next: 'in the editor run "Banksman: Set Cluster Token"; elsewhere name a 0600 file in `tokenFile`',
+      next: 'in the editor run “Banksman: Set API Token…”; elsewhere name a 0600 file in `tokenFile`',
     });
   }
   try {

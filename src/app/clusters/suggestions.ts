@@ -1,5 +1,6 @@
 /** What looks as if it should be protected and is not: for `doctor`, and for who has just connected a cluster. */
-import { networkInterfaces } from 'node:os';
+import { readFileSync } from 'node:fs';
+import { hostname, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { Finding, ProtectionSuggestion } from '#kernel/app';
@@ -7,7 +8,7 @@ import { reasonOf } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
 import { showPlainly } from '#kernel/text/text';
 import { readRadius } from '#pipeline/losses';
-import { type Suggestion, suggestProtection } from '#policy/blast/suggest-protection';
+import { type OwnMachine, type Suggestion, suggestProtection } from '#policy/blast/suggest-protection';
 import { parseJson } from '../config/config-file.ts';
 import { readPrivateFile, replacePrivateFile } from '../config/private-file.ts';
 import type { ConnectedClusters } from './connect-clusters.ts';
@@ -41,7 +42,7 @@ async function suggestedOf(
   try {
     const [{ facts, rows }, known] = await Promise.all([readRadius(access.api, signal), live.protectedNames(cluster, signal)]);
     const names = new Map(rows.flatMap(({ vmid, name }) => (name === undefined ? [] : [[vmid, name] as const])));
-    const open = suggestProtection(facts, ownAddresses(), (vmid) => names.get(vmid)).filter((one) => !isKnown(one, known));
+    const open = suggestProtection(facts, ownMachine(), (vmid) => names.get(vmid)).filter((one) => !isKnown(one, known));
     return open.map((one): ProtectionSuggestion => {
       const called = one.kind === 'guest' ? names.get(Number(one.name)) : undefined;
       return { cluster, ...one, ...(called === undefined ? {} : { called }) };
@@ -117,6 +118,20 @@ function finding({ cluster, kind, name, why, called: guestName }: ProtectionSugg
   };
 }
 
-function ownAddresses(): readonly string[] {
-  return Object.values(networkInterfaces()).flatMap((some = []) => some.filter(({ internal }) => !internal).map(({ address }) => address));
+function ownMachine(): OwnMachine {
+  const addresses = Object.values(networkInterfaces()).flatMap((some = []) =>
+    some.filter(({ internal }) => !internal).map(({ address }) => address),
+  );
+  const [name = ''] = hostname().split('.');
+  return { addresses, name: name === 'localhost' ? '' : name, ids: ['/etc/machine-id', '/sys/class/dmi/id/product_uuid'].flatMap(idIn) };
+}
+
+/** None where the system has no such file, or it is for root alone. */
+function idIn(file: string): readonly string[] {
+  try {
+    const id = readFileSync(file, 'utf8').trim().replaceAll('-', '').toLowerCase();
+    return /^[0-9a-f]{32}$/.test(id) ? [id] : [];
+  } catch {
+    return [];
+  }
 }

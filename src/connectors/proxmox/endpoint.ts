@@ -137,3 +137,13 @@ async function exchange(dispatcher: Dispatcher, path: string, request: ApiReques
   });
   return { status: response.statusCode, statusText: response.statusText, body: await response.body.text() };
 }
+
+/** Whether what answers there is Proxmox VE: its API refuses who names no token, and no secret is sent. @throws {TransportFailure} */
+export async function isProxmoxApi(options: EndpointOptions, signal: AbortSignal): Promise<boolean> {
+  const endpoint = createEndpoint(options);
+  try {
+    return (await endpoint.send({ method: 'GET', path: '/version', authorization: '' }, signal)).status === 401;
+  } finally {
+    await endpoint.close();
+  }
+}

@@ -7,8 +7,8 @@ import { once } from 'node:events';
 import { isIP } from 'node:net';
 import * as tls from 'node:tls';
 import { buildConnector } from 'undici';
-import { Fault, reasonOf } from '#kernel/errors';
-import { PinMismatch } from './transport-failure.ts';
+import { Fault } from '#kernel/errors';
+import { PinMismatch, readFailure } from './transport-failure.ts';
 
 type Connector = ReturnType<typeof buildConnector>;
 
@@ -78,7 +78,20 @@ export interface SeenCertificate {
   readonly issuer: string;
   /** `Nov 27 00:00:00 2027 GMT` */
   readonly validTo: string;
+  /** A public authority vouches for it and for this name: a pin would only break when it is renewed. */
+  readonly isPublic: boolean;
 }
+
+/** By what happened; the port is that of Proxmox VE in the usual case. */
+const reachNext: Readonly<Record<string, string>> = {
+  'its name cannot be resolved': 'check the spelling, or write the node’s IP address instead of its name',
+  'its name cannot be resolved now': 'the name server does not answer: try again, or write the node’s IP address',
+  'connection refused': 'something is there, but nothing listens on that port: Proxmox VE’s is 8006, and its service is `pveproxy`',
+  'no route to the host': 'check the address, and that this machine has a way there (VPN, VLAN, firewall)',
+  'network unreachable': 'check the address, and that this machine has a way there (VPN, VLAN, firewall)',
+  'no TLS is spoken there': 'what listens there is no web interface of Proxmox VE: its port is 8006',
+};
+const usualNext = 'check the address and that Proxmox VE answers there (its port is 8006), and that no firewall is in between';
 
 /**
  * What an endpoint presents, for a person to compare with the node's own.
@@ -95,13 +108,11 @@ export async function lookAtCertificate(endpoint: string, signal: AbortSignal): 
     const certificate = socket.getPeerX509Certificate();
     if (certificate === undefined) throw new Error('no certificate was presented');
     const { fingerprint256: fingerprint, subject, issuer, validTo } = certificate;
-    return { fingerprint, subject, issuer, validTo };
+    return { fingerprint, subject, issuer, validTo, isPublic: socket.authorized };
   } catch (cause) {
-    throw new Fault('unreachable', `${endpoint} shows no certificate: ${reasonOf(cause)}`, {
-      audience: 'user',
-      next: 'check the address and that Proxmox VE answers there (its port is 8006)',
-      cause,
-    });
+    const why = signal.aborted ? 'no answer in time' : readFailure(cause, false).message;
+    const next = reachNext[why] ?? usualNext;
+    throw new Fault('unreachable', `${endpoint} shows no certificate: ${why}`, { audience: 'user', next, cause });
   } finally {
     socket.on('error', () => undefined).destroy();
   }

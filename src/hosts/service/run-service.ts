@@ -35,7 +35,7 @@ export async function runService({ configFile, stateDir, version, log, signal }:
       ...{ config, stateDir, configFile, version, log, via: 'cli', stays: true, baseDir: path.dirname(configFile) },
       ...{ namedConfigFile: configFile, checkConfigFile: requireRootOwned },
       ...(existsSync(worker) ? { storeWorker: worker } : {}),
-      clusterToken: (name) => credentialOf(config, name),
+      clusterToken: ({ name }) => credentialOf(config, name),
     });
     try {
       const { requireSandbox } = config.workspace;

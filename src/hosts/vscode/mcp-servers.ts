@@ -7,7 +7,7 @@ import { EventEmitter, type ExtensionContext, lm, McpStdioServerDefinition, type
 import type { EditorSettings, EditorSettingsOffer } from '#app/clients/editor-settings';
 import { reasonOf } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
-import { tokenSecret } from './cluster-token.ts';
+import { type TokenPlace, tokenFor, tokenSecret } from './cluster-token.ts';
 import { mcpProviderId, mcpServerSetting } from './contributes/names.ts';
 import type { Disposable } from './disposables.ts';
 
@@ -16,12 +16,12 @@ interface McpServerDeps {
   readonly log: Log;
   /** Of this window, as they are now. */
   settings(): Promise<EditorSettings['settings']>;
-  clusterNames(): Promise<readonly string[]>;
+  places(): Promise<readonly TokenPlace[]>;
 }
 
-export function registerMcpServer({ context, log, settings, clusterNames }: McpServerDeps): Disposable {
+export function registerMcpServer({ context, log, settings, places }: McpServerDeps): Disposable {
   const { secrets } = context;
-  const read = async (): Promise<EditorSettings> => ({ settings: await settings(), tokens: await tokensOf(await clusterNames(), secrets) });
+  const read = async (): Promise<EditorSettings> => ({ settings: await settings(), tokens: await tokensOf(await places(), secrets) });
   const onError = (error: unknown) => log.warn(`an MCP server does not hear the settings: ${reasonOf(error)}`);
   // Most windows start none.
   let offer: EditorSettingsOffer | undefined;
@@ -74,7 +74,17 @@ function definition({ extensionPath, extension }: McpServerDeps['context']): Mcp
   return server;
 }
 
-async function tokensOf(names: readonly string[], secrets: SecretStorage): Promise<Record<string, string>> {
-  const kept = await Promise.all(names.map(async (name) => [name, (await secrets.get(tokenSecret(name)))?.trim()] as const));
-  return Object.fromEntries(kept.flatMap(([name, token]) => (token === undefined ? [] : [[name, token] as const])));
+/** SECURITY: of each place what was stored for it, and nothing where the settings name another. */
+async function tokensOf(places: readonly TokenPlace[], secrets: SecretStorage): Promise<Record<string, string>> {
+  const kept = await Promise.all(places.map(async (place) => [place, await secrets.get(tokenSecret(place.name))] as const));
+  return Object.fromEntries(kept.flatMap(([place, stored]) => (stored === undefined ? [] : tokenAt(stored, place))));
+}
+
+function tokenAt(stored: string, place: TokenPlace): readonly (readonly [string, string])[] {
+  try {
+    return [[place.name, tokenFor(stored, place)]];
+  } catch {
+    // The server says that it has none, and the editor's own Doctor why.
+    return [];
+  }
 }

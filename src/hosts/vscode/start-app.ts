@@ -8,24 +8,30 @@ import { serviceSocket } from '#app/config/service-config';
 import type { PlanHandOver } from '#app/plans/plans';
 import type { App } from '#kernel/app';
 import type { Log } from '#kernel/ports/log';
-import { tokenSecret } from './cluster-token.ts';
+import { type TokenPlace, tokenFor, tokenSecret } from './cluster-token.ts';
+import type { Demo } from './first-run/demo.ts';
 import { t } from './l10n.ts';
 import { notify } from './notify.ts';
-import { section, settingsOf } from './window-settings.ts';
+import { configOf, readSettings, section } from './window-settings.ts';
 
 export { describeTools } from '#app/catalog';
 export { withProtected } from '#app/config/config-file';
 export { createPolicyCheck } from '#app/workspace/policy-check';
-export { changesConfig, readSettings, settingsClusterNames, settingsOf } from './window-settings.ts';
+export { changesConfig, readSettings, settingsOf, tokenPlaces } from './window-settings.ts';
 
 export interface Places {
   readonly stateDir: string;
   readonly configFile: string;
 }
 
+interface AppPlaces extends Places {
+  readonly handOver: PlanHandOver;
+  readonly demo: Pick<Demo, 'over'>;
+}
+
 /** @throws {Fault} `bad_config` that names the setting; or what the store says when it cannot be opened */
-export async function startApp(context: ExtensionContext, places: Places & { readonly handOver: PlanHandOver }, log: Log): Promise<App> {
-  const config = settingsOf(places.stateDir);
+export async function startApp(context: ExtensionContext, { demo, ...places }: AppPlaces, log: Log): Promise<App> {
+  const config = configOf(demo.over(readSettings(places.stateDir)));
   warnOfApprovers(log);
   // Loaded on first need: it brings the connectors along, which a window that uses no tool never pays for.
   const { createApp } = await import('#app/create-app');
@@ -47,7 +53,11 @@ export async function startApp(context: ExtensionContext, places: Places & { rea
     replayWorker: path.join(context.extensionPath, 'dist', 'replay-worker.cjs'),
   };
   if (socket !== undefined) return connectApp({ ...parts, socket });
-  return createApp({ ...parts, origin: 'editor', clusterToken: async (name) => (await context.secrets.get(tokenSecret(name)))?.trim() });
+  const clusterToken = async (cluster: TokenPlace) => {
+    const stored = await context.secrets.get(tokenSecret(cluster.name));
+    return stored === undefined ? undefined : tokenFor(stored, cluster);
+  };
+  return createApp({ ...parts, origin: 'editor', clusterToken });
 }
 
 /** It counts for nothing; whoever wrote it wanted it to. */

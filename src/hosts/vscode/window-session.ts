@@ -31,8 +31,10 @@ import { registerSeenAttempt } from './commands/seen-attempt.ts';
 import { registerTestCommand } from './commands/test-command.ts';
 import { createDetailsPanels, type DetailsPanels } from './details/details-panels.ts';
 import { createDisposableBag, type Disposable } from './disposables.ts';
-import { offerProtection } from './first-run/offer-protection.ts';
-import { createModalQueue, type ModalQueue } from './gate/confirm-run.ts';
+import { createDemo } from './first-run/demo.ts';
+import { registerDoctor } from './first-run/doctor-panel.ts';
+import { registerFirstRun } from './first-run/register-first-run.ts';
+import { type ConfirmDeps, createModalQueue, type ModalQueue } from './gate/confirm-run.ts';
 import type { Dialogs } from './gate/dialogs.ts';
 import { createWindowGate, type WindowGate } from './gate/human-gate.ts';
 import { reviewRequest } from './gate/review.ts';
@@ -69,8 +71,9 @@ export function startWindow(context: ExtensionContext, dialogs: Dialogs = create
   const bag = createDisposableBag(onError);
   bag.add(channel);
   const places = { stateDir: defaultStateDir(), configFile: defaultConfigFile() };
+  const demo = bag.add(createDemo(context.extensionPath, () => session));
   const handOver: PlanHandOver = createHandOver();
-  const build = async () => (await loadParts()).startApp(context, { ...places, handOver }, log);
+  const build = async () => (await loadParts()).startApp(context, { ...places, handOver, demo }, log);
   const session = new AppSession(build, onError, handOver);
   const core: Core = {
     context,
@@ -142,13 +145,13 @@ function surfaces(core: Core): Disposable[] {
     ...registerSecurityCommands(settings),
     registerTestCommand(session, core.places),
     ...registerOpenPage(session),
-    ...registerMaintenanceCommands({ session, channel: core.channel, documents, secrets: context.secrets }),
+    ...registerMaintenanceCommands({ session, channel: core.channel, secrets: context.secrets }),
     registerUndoRun({ session, confirm }),
     registerSeenAttempt(session, confirm, person, () => feed.reread()),
     ...forOtherPrograms(core),
     ...lists({ session, feed, cannotRead, context, focus }, { ...settings, osUser: core.osUser, review, showDetails: details.show }),
     createStatusBar(session, feed, levels, alarms),
-    ...notices(core),
+    ...notices(core, confirm),
     ...reloadTriggers(core),
     ...[followAgreement(session), retryService(session)],
   ];
@@ -157,11 +160,11 @@ function surfaces(core: Core): Disposable[] {
 /** The settings and tokens of this window, for the programs outside of it. */
 function forOtherPrograms({ context, session, log, places: { stateDir, configFile } }: Core): Disposable[] {
   const settings = async () => (await loadParts()).readSettings(stateDir);
-  const clusterNames = async () => (await loadParts()).settingsClusterNames(stateDir);
+  const places = async () => (await loadParts()).tokenPlaces(stateDir);
   return [
-    registerClusterTokenCommand(context.secrets, session, clusterNames),
+    registerClusterTokenCommand(context.secrets, session, places),
     registerCopyClientConfiguration({ extensionPath: context.extensionPath, configFile, settings }),
-    registerMcpServer({ context, log, settings, clusterNames }),
+    registerMcpServer({ context, log, settings, places }),
   ];
 }
 
@@ -191,14 +194,15 @@ function toolSurfaces(
   ];
 }
 
-function notices({ context, session, log }: Core): Disposable[] {
+function notices(core: Core, confirm: ConfirmDeps): Disposable[] {
+  const { context, session, log } = core;
+  const { secrets } = context;
+  return [...firstRun(core, confirm), reportProblems(session, log), logRequests(session, log), watchTrail(session, secrets, log)];
+}
+
+function firstRun({ context, session, log, places }: Core, confirm: ConfirmDeps): Disposable[] {
   const { secrets, globalState: memory } = context;
-  return [
-    reportProblems(session, log),
-    logRequests(session, log),
-    watchTrail(session, secrets, log),
-    offerProtection({ session, secrets, memory, log }),
-  ];
+  return [registerDoctor(session, context.extensionUri), ...registerFirstRun({ session, secrets, memory, log, confirm, ...places })];
 }
 
 interface ListParts {

@@ -1,12 +1,18 @@
 /** The settings `banksman.*`, as a person set them for this machine. */
 import * as path from 'node:path';
 import { type ConfigurationChangeEvent, workspace } from 'vscode';
-import { type Config, configSchema, parseConfig } from '#app/config/config';
+import { type Config, clusterSchema, configSchema, parseConfig } from '#app/config/config';
 import { isJsonObject } from '#kernel/json';
+import type { TokenPlace } from './cluster-token.ts';
 
 /** @throws {Fault} `bad_config` that names the setting */
 export function settingsOf(stateDir: string): Config {
-  return parseConfig(readSettings(stateDir), 'settings `banksman.*`');
+  return configOf(readSettings(stateDir));
+}
+
+/** @throws {Fault} as `settingsOf` */
+export function configOf(raw: Record<string, unknown>): Config {
+  return parseConfig(raw, 'settings `banksman.*`');
 }
 
 /** How a person is told of requests is read whenever it matters, and means no new App. */
@@ -47,12 +53,8 @@ function firstFolder(stateDir: string): string {
   return folder?.uri.fsPath ?? path.join(stateDir, 'no-workspace');
 }
 
-/** The names of the configured clusters, also while something else in the settings is wrong. */
-export function settingsClusterNames(stateDir: string): string[] {
-  const { clusters: named } = readSettings(stateDir);
-  const clusters: unknown[] = Array.isArray(named) ? named : [];
-  return clusters.flatMap((cluster) => {
-    const name: unknown = typeof cluster === 'object' && cluster !== null && 'name' in cluster ? cluster.name : undefined;
-    return typeof name === 'string' && name !== '' ? [name] : [];
-  });
+/** Those of which enough is right to say where a token goes, also while something else in the settings is wrong. */
+export function tokenPlaces(stateDir: string): readonly TokenPlace[] {
+  const { clusters } = readSettings(stateDir);
+  return (Array.isArray(clusters) ? clusters : []).flatMap((entry) => clusterSchema.safeParse(entry).data ?? []);
 }

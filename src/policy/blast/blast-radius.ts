@@ -27,6 +27,8 @@ export interface RadiusGuest {
   readonly gateways: readonly string[];
   readonly resolvers: readonly string[];
   readonly storages: readonly string[];
+  /** Of its machine, as the firmware tells it to its system (`smbios1`): 32 hex digits. */
+  readonly uuid?: string;
   /** By people's word: lost where all of these are, whatever `gateways` and `resolvers` say. */
   readonly declared?: { readonly gateways: readonly string[]; readonly resolvers: readonly string[] };
   /** Where it stands in its node's boot order; absent: it is not started with the node. Infinity: started, and no place is named. */

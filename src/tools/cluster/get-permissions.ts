@@ -22,10 +22,7 @@ export const getPermissions = defineTool({
   headline: () => 'Read what the API token may do',
   run: async (_input, context) => {
     const permissions = await context.cluster().api.permissions(context.signal);
-    const groups = rightsGroups.map((group) => {
-      const missing = missingRights(permissions, group);
-      return { group: group.group, tools: [...group.tools], allowed: missing.length === 0, missing: missing.slice(0, mostMissing) };
-    });
+    const groups = rightsOf(permissions);
     const whole = groups.filter((group) => group.allowed).map((group) => group.group);
     const paths = Object.keys(permissions).toSorted();
     return {
@@ -92,6 +89,14 @@ export const rightsGroups: readonly RightsGroup[] = [
   },
   { group: 'delete', tools: ['delete_guest'], needs: guest('VM.Allocate') },
 ];
+
+/** Each group of tools with what the token lacks for it. */
+export function rightsOf(permissions: Permissions) {
+  return rightsGroups.map((group) => {
+    const missing = missingRights(permissions, group);
+    return { group: group.group, tools: [...group.tools], allowed: missing.length === 0, missing: missing.slice(0, mostMissing) };
+  });
+}
 
 /** `VM.Backup on /vms`, of each right of the group that is not held everywhere. */
 function missingRights(permissions: Permissions, { needs }: RightsGroup): readonly string[] {

@@ -12,6 +12,11 @@ export async function openBanksmanWalkthrough(page: Page): Promise<void> {
   await page.locator('h2.category-title', { hasText: TITLE }).waitFor({ timeout: 20_000 });
 }
 
+/** Waits until it is there, whoever opened it. */
+export async function waitWalkthrough(page: Page): Promise<void> {
+  await page.locator('h2.category-title', { hasText: TITLE }).waitFor({ timeout: 60_000 });
+}
+
 /** The steps' titles, in their order. */
 export function walkthroughSteps(page: Page): Promise<string[]> {
   return page.locator('.getting-started-step .step-title').filter({ visible: true }).allInnerTexts();

@@ -77,7 +77,7 @@ describe.each([
     }
   });
 
-  it('the clusters, a guest’s page and the activity can be read, and axe knows no fault of the pages', async () => {
+  it('the clusters, a guest’s page, the activity and what Doctor says can be read, and axe knows no fault of the pages', async () => {
     const { page } = bench as Workbench;
     await page.setViewportSize({ width: 1360, height: 1300 });
     await page.locator('.part.sidebar .monaco-list-row[aria-label^="VM 100"]').click();
@@ -92,5 +92,10 @@ describe.each([
     await activity.locator('#calls .inside').waitFor({ timeout: 60_000 });
     expect(await axeFaults(activity)).toEqual([]);
     await screenshot(page, `k-${kind}-activity`);
+    await runCommand(page, 'Banksman: Doctor');
+    const doctor = await waitDetails(page, 'Banksman Doctor');
+    await doctor.locator('.findings').first().waitFor({ timeout: 60_000 });
+    expect(await axeFaults(doctor)).toEqual([]);
+    await screenshot(page, `k-${kind}-doctor`);
   });
 });

@@ -28,11 +28,33 @@ it('suggests what others depend on, what this runs on, and what is named like it
     [103, 'home-vpn-1'],
     [104, 'dnsmasq-docs'],
   ]);
-  expect(suggestProtection(facts, ['10.0.0.77', 'fe80::1%eth0'], (vmid) => names.get(vmid))).toEqual([
+  expect(suggestProtection(facts, { addresses: ['10.0.0.77', 'fe80::1%eth0'], name: '', ids: [] }, (vmid) => names.get(vmid))).toEqual([
     { kind: 'guest', name: '100', why: 'is a DNS server of 1 guest' },
     { kind: 'guest', name: '102', why: 'is the machine that this runs on' },
     { kind: 'guest', name: '103', why: 'is named as one that others depend on' },
     { kind: 'guest', name: '300', why: 'is the gateway of 2 guests, is a DNS server of 1 guest' },
     { kind: 'node', name: 'nfs', why: 'serves the storage `nas`' },
   ]);
+});
+
+it('finds the machine that this runs on by its name and its machine id, too', () => {
+  const id = '0b1c2d3e4f5061728394a5b6c7d8e9f0';
+  const facts: RadiusFacts = {
+    clustered: false,
+    nodes: [{ node: 'PVE', online: true, votes: 1, memory: 1, addresses: [] }],
+    guests: [guest(100, { uuid: id }), guest(101, { uuid: 'f'.repeat(32) }), guest(102), guest(103)],
+    storages: [],
+  };
+  const names = new Map([
+    [102, 'Ops.lan'],
+    [103, 'ops-2'],
+  ]);
+  const found = (name: string) => suggestProtection(facts, { addresses: [], name, ids: [id] }, (vmid) => names.get(vmid));
+  expect(found('ops')).toEqual([
+    { kind: 'guest', name: '100', why: 'has the machine id of the machine that this runs on' },
+    { kind: 'guest', name: '102', why: 'has the name of the machine that this runs on' },
+  ]);
+  expect(found('pve').map(({ name }) => name)).toEqual(['100', 'PVE']);
+  // A machine without a name of its own is nobody's.
+  expect(found('').map(({ name }) => name)).toEqual(['100']);
 });

@@ -1,12 +1,14 @@
 /** `banksman init`: asks a person for what a cluster takes, tries it, and writes the machine's configuration. */
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { SeenCertificate, TokenRights } from '#app/clusters/new-cluster';
+import type { OtherNode } from '#app/clusters/try-cluster';
 import type { ClusterConfig } from '#app/config/config';
 import { addCluster, addProtected, loadConfigFile } from '#app/config/config-file';
-import { defaultConfigFile, osUser } from '#app/config/paths';
+import { defaultConfigFile } from '#app/config/paths';
 import { serviceSocket } from '#app/config/service-config';
-import { cliAgent } from '#app/for-hosts';
 import type { App, ProtectionSuggestion } from '#kernel/app';
+import { toFault } from '#kernel/errors';
 import { type JsonObject, wordOf } from '#kernel/json';
 import { showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
@@ -38,18 +40,19 @@ async function setUp(terminal: Terminal, signal: AbortSignal): Promise<number> {
     );
     await agreed(terminal, 'type `yes` to go on: ');
   }
-  const { cluster, secret } = await asked(terminal, known, { clusters, signal });
-  const stored = await known.storeSecret(dirname(file), wordOf(cluster['name']), secret);
-  const entry = { ...cluster, tokenFile: stored.file };
+  const around = { known, terminal, signal };
+  const { secret, ...asking } = await asked(around, clusters);
+  const cluster = await tried(asking.cluster, secret, around);
+  const name = wordOf(cluster['name']);
+  const stored = await known.storeBeside(dirname(file), name, { kind: 'token', text: `${secret}\n` });
   try {
-    await tried(entry, terminal, known);
-    await addCluster(file, entry);
+    await addCluster(file, { ...cluster, tokenFile: stored.file });
   } catch (thrown) {
     // Nobody needs it without the cluster.
     await stored.remove();
     throw thrown;
   }
-  terminal.say(`\nwritten: the cluster ${wordOf(cluster['name'])} into ${file}, its secret into ${stored.file}\n`);
+  terminal.say(`\nwritten: the cluster ${name} into ${file}, its secret into ${stored.file}\n`);
   await withApp({}, (app, until) => protect(app, terminal, { file, signal: until }), quiet);
   terminal.say(
     '\nNext: `banksman call get_vms`; `banksman connect list` says which agents’ programs can have it; `banksman doctor` looks at all of it.\n',
@@ -61,41 +64,41 @@ async function setUp(terminal: Terminal, signal: AbortSignal): Promise<number> {
 const quiet = { log: { ...stderrLog, info: () => undefined } };
 
 interface Around {
-  /** The clusters that there are. */
-  readonly clusters: readonly Pick<ClusterConfig, 'name' | 'endpoints'>[];
+  readonly known: NewCluster;
+  readonly terminal: Terminal;
   readonly signal: AbortSignal;
 }
 
-async function asked(
-  terminal: Terminal,
-  known: NewCluster,
-  { clusters, signal }: Around,
-): Promise<{ readonly cluster: JsonObject; readonly secret: string }> {
-  const free = (typed: string): ReturnType<NewCluster['checkAddress']> => {
-    const found = known.checkAddress(typed);
-    const there = 'value' in found ? clusters.find(({ endpoints }) => endpoints.includes(found.value)) : undefined;
-    return there === undefined ? found : { flaw: `the cluster ${there.name} has it already` };
-  };
-  const endpoint = await answer(() => terminal.ask('address of a node (as 10.0.0.11 or pve.lan): '), free, terminal);
-  const fingerprint = await pinned(endpoint, known, terminal, signal);
+type Cluster = Pick<ClusterConfig, 'name' | 'endpoints'>;
+
+async function asked(around: Around, clusters: readonly Cluster[]): Promise<{ readonly cluster: JsonObject; readonly secret: string }> {
+  const { known, terminal } = around;
+  const endpoints = await answer(
+    () => terminal.ask('address of a node, or of several (as 10.0.0.11 or pve.lan): '),
+    (typed) => known.checkAddresses(typed, clusters),
+    terminal,
+  );
+  const seen = new Map<string, SeenCertificate>();
+  for (const endpoint of endpoints) seen.set(endpoint, await pinned(endpoint, around));
   const tokenId = await answer(() => terminal.ask('id of the API token (as ops@pve!banksman): '), known.checkTokenId, terminal);
-  const names = clusters.map(({ name }) => name);
   const secret = await answer(
     () => terminal.askSecret('its secret (not shown): '),
     (typed) => known.checkSecret(typed, tokenId),
     terminal,
   );
-  return { cluster: { name: known.nameFor(endpoint, names), endpoints: [endpoint], tokenId, tls: { fingerprint } }, secret };
+  const names = clusters.map(({ name }) => name);
+  const name = known.nameFor(endpoints[0] ?? '', names);
+  return { cluster: { name, endpoints, tokenId, ...known.pinning(seen) }, secret };
 }
 
 const tries = 3;
 
 /** @throws {Refusal} `bad_answer` after some tries, `cancelled` */
-async function answer(
+async function answer<T>(
   ask: () => Promise<string>,
-  check: (typed: string) => ReturnType<NewCluster['checkTokenId']>,
+  check: (typed: string) => { readonly value: T } | { readonly flaw: string },
   { say }: Terminal,
-): Promise<string> {
+): Promise<T> {
   for (let attempt = 0; attempt < tries; attempt += 1) {
     const found = check((await ask()).trim());
     if ('value' in found) return found.value;
@@ -112,37 +115,69 @@ async function agreed(terminal: Terminal, question: string): Promise<void> {
 /** In ms. */
 const lookMs = 15_000;
 
-async function pinned(endpoint: string, known: NewCluster, terminal: Terminal, caller: AbortSignal): Promise<string> {
-  const seen = await known.lookAtCertificate(endpoint, AbortSignal.any([caller, AbortSignal.timeout(lookMs)]));
+function limited(signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(lookMs)]);
+}
+
+async function pinned(endpoint: string, { known, terminal, signal }: Around): Promise<SeenCertificate> {
+  const { checkProxmox } = await import('#app/clusters/try-cluster');
+  const seen = await known.lookAtCertificate(endpoint, limited(signal));
   const line = (text: string) => showPlainly(text.replaceAll('\n', ', '), 200);
   terminal.say(
     `\n${endpoint} shows the certificate of ${line(seen.subject)}, made by ${line(seen.issuer)}, valid to ${line(seen.validTo)}:\n  ${seen.fingerprint}\n`,
   );
-  terminal.say(`On the node ${known.showFingerprint} prints the same, or somebody is in between.\n`);
+  terminal.say(
+    seen.isPublic
+      ? 'A public authority vouches for it and for this name, so it need not be pinned.\n'
+      : `On the node ${known.showFingerprint} prints the same, or somebody is in between.\n`,
+  );
   await agreed(terminal, 'type `yes` to trust this certificate from now on: ');
-  return seen.fingerprint;
+  await checkProxmox(endpoint, seen.isPublic ? undefined : seen.fingerprint, limited(signal));
+  return seen;
 }
 
-/** Asks the cluster, as every call does, before anything is written. @throws {Refusal} `not_connected` */
-async function tried(entry: JsonObject, terminal: Terminal, known: NewCluster): Promise<void> {
-  const config = JSON.stringify({ clusters: [entry] });
-  await withApp(
-    { config },
-    async (app, signal) => {
-      const agent = cliAgent(osUser().username, app.config.defaultModelTier);
-      const call = (tool: string) => app.call({ tool, input: {}, agent, signal, waitMs: 0 });
-      const { status, message, next } = await call('get_cluster_status');
-      if (status !== 'ok') throw new Refusal('not_connected', `${showPlainly(message, 1_000)}; nothing was changed`, next);
-      terminal.say(`\n${showPlainly(message, 1_000)}\n`);
-      const { lacks, commands } = known.missingRights((await call('get_permissions')).result, wordOf(entry['tokenId']));
-      if (lacks.length === 0) return;
-      terminal.say('The token lacks rights for some tools (docs/rights.md says which):\n');
-      for (const line of lacks) terminal.say(`  ${showPlainly(line, 1_000)}\n`);
-      terminal.say('For all of them, on a node (a token with separated privileges has what its user has as well, at most):\n');
-      for (const line of commands) terminal.say(`  ${showPlainly(line, 4_000)}\n`);
-    },
-    quiet,
-  );
+/** Asks the cluster, as every call will, before anything is written. @returns the entry, with the other nodes that were added. @throws {Refusal} */
+async function tried(entry: JsonObject, secret: string, { terminal, signal }: Around): Promise<JsonObject> {
+  const { tryCluster } = await import('#app/clusters/try-cluster');
+  const trial = await tryCluster(entry, secret, '/');
+  try {
+    const { message, rights } = await trial.look(limited(signal));
+    terminal.say(`\n${showPlainly(message, 1_000)}\n`);
+    sayMissing(rights, terminal);
+    return await withOthers(entry, await trial.otherNodes(limited(signal)), { terminal, signal });
+  } catch (thrown) {
+    const { code, message, next } = toFault(thrown);
+    throw new Refusal(code, `${showPlainly(message, 1_000)}; nothing was changed`, next);
+  } finally {
+    await trial.close();
+  }
+}
+
+function sayMissing({ lacks, commands }: TokenRights, terminal: Terminal): void {
+  if (lacks.length === 0) return;
+  terminal.say('The token lacks rights for some tools (docs/rights.md says which):\n');
+  for (const { group, missing } of lacks) terminal.say(`  ${showPlainly(`${group}: ${missing.join(', ')}`, 1_000)}\n`);
+  terminal.say('For all of them, on a node (a token with separated privileges has what its user has as well, at most):\n');
+  for (const line of commands) terminal.say(`  ${showPlainly(line, 4_000)}\n`);
+}
+
+async function withOthers(
+  entry: JsonObject,
+  others: readonly OtherNode[],
+  { terminal, signal }: Pick<Around, 'terminal' | 'signal'>,
+): Promise<JsonObject> {
+  const there = others.filter(({ address, vouched }) => address !== undefined && vouched !== undefined);
+  if (there.length === 0 || entry['tls'] === undefined) return entry;
+  const { apiPort, lookAtNode, withNodes } = await import('#app/clusters/try-cluster');
+  terminal.say('\nThe cluster has more nodes; with them it is reached while this one is down:\n');
+  for (const { node, address, vouched } of there) terminal.say(`  ${showPlainly(`${node} (${address}): ${vouched}`, 300)}\n`);
+  if ((await terminal.ask('type `yes` to look at them and add them, Enter to leave them out: ')).trim() !== 'yes') return entry;
+  const found = await Promise.all(there.map((other) => lookAtNode(other, apiPort(entry), signal)));
+  for (const { node, shows, note } of found) {
+    const words = { same: 'shows that certificate: added', other: `left out: ${note}`, away: `added, though ${note}` }[shows];
+    terminal.say(`  ${showPlainly(`${node} ${words}`, 500)}\n`);
+  }
+  return withNodes(entry, found);
 }
 
 async function protect(

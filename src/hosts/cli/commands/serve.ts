@@ -75,7 +75,7 @@ async function editorLink(): Promise<{ readonly held: HeldConfig; close(): void 
   const parts: HeldConfig['parts'] = () => {
     const { settings, tokens } = now();
     const config = parseConfig(settings, 'settings `banksman.*`');
-    return { config, origin: 'editor', clusterToken: async (name) => (Object.hasOwn(tokens, name) ? tokens[name] : undefined) };
+    return { config, origin: 'editor', clusterToken: async ({ name }) => (Object.hasOwn(tokens, name) ? tokens[name] : undefined) };
   };
   return { held: { parts, onChange }, close };
 }

@@ -38,8 +38,8 @@ const noCluster: readonly EmptyRow[] = [
     icon: 'info',
     tooltip: t('The tools of the workspace run; those of a Proxmox VE cluster have none.'),
   },
-  { ...action(t('Configure a cluster'), 'gear', t('Opens the settings'), 'openSettings'), command: openClusters() },
-  action(t('Set its API token'), 'key', t('Kept by the editor, in no file'), 'setClusterToken'),
+  action(t('Connect a cluster…'), 'plug', t('Asks for what it takes, one after the other, and tries it'), 'connectCluster'),
+  action(t('Start the demo cluster'), 'beaker', t('An emulator in this window: nothing of yours is touched'), 'startDemo'),
   walkthrough,
 ];
 
@@ -75,8 +75,4 @@ export const emptyHistory: readonly EmptyRow[] = [
 
 function action(label: string, icon: string, tooltip: string, verb: string): EmptyRow {
   return { label, icon, tooltip, command: { command: `banksman.${verb}`, title: label } };
-}
-
-function openClusters(): Command {
-  return { command: 'banksman.openSettings', title: t('Configure a cluster'), arguments: ['clusters'] };
 }

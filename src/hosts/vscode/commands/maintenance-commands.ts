@@ -6,25 +6,22 @@ import { entryText, homeOf, mcpClients, otherClients, type ServerCommand } from 
 import type { App } from '#kernel/app';
 import type { AppSession } from '../app-session.ts';
 import type { SecretStore } from '../approval-key.ts';
-import { tokenFromInput, tokenSecret } from '../cluster-token.ts';
+import { boundToken, type TokenPlace, tokenFromInput, tokenSecret } from '../cluster-token.ts';
 import { faultWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
 import { abortOnCancel } from '../tools/call-progress.ts';
 import { seenPoint } from '../trail-memory.ts';
-import type { ResultDocuments } from './result-documents.ts';
-import { doctorPage } from './result-page.ts';
 
 const walkthroughId = 'banksman.banksman#banksman.start';
 
 interface MaintenanceDeps {
   readonly session: AppSession;
   readonly channel: LogOutputChannel;
-  readonly documents: ResultDocuments;
   readonly secrets: SecretStore;
 }
 
-export function registerMaintenanceCommands({ session, channel, documents, secrets }: MaintenanceDeps): Disposable[] {
+export function registerMaintenanceCommands({ session, channel, secrets }: MaintenanceDeps): Disposable[] {
   void learnWalkthroughs();
   return [
     commands.registerCommand('banksman.showLog', () => channel.show(true)),
@@ -33,11 +30,6 @@ export function registerMaintenanceCommands({ session, channel, documents, secre
       commands.executeCommand('workbench.action.openWalkthrough', walkthroughId, false),
     ),
     commands.registerCommand('banksman.reload', () => session.reload()),
-    commands.registerCommand('banksman.doctor', () =>
-      withApp(session, t('Banksman: looking'), async (app, signal) =>
-        documents.show(t('Banksman Doctor'), doctorPage(await app.doctor(signal))),
-      ),
-    ),
     commands.registerCommand('banksman.verifyAudit', () =>
       withApp(session, t('Banksman: verifying the audit trail'), (app) => verifyAudit(app, channel, secrets)),
     ),
@@ -98,11 +90,11 @@ async function withApp(session: AppSession, title: string, work: (app: App, sign
   });
 }
 
-/** @param clusterNames the configured clusters, as the settings name them now */
+/** @param places the configured clusters, as the settings have them now. @throws {Fault} `bad_config` */
 export function registerClusterTokenCommand(
   secrets: SecretStorage,
   session: AppSession,
-  clusterNames: () => Promise<readonly string[]>,
+  places: () => Promise<readonly TokenPlace[]>,
 ): Disposable {
   return commands.registerCommand('banksman.setClusterToken', async () => {
     const { state } = session;
@@ -110,11 +102,16 @@ export function registerClusterTokenCommand(
       return void notify.info(
         t('The service holds the clusters’ tokens, and none of this editor counts: root puts them into `/etc/banksman/secrets`.'),
       );
-    const name = await chooseCluster(await clusterNames());
-    if (name === undefined) return;
+    const place = await chooseCluster(await places());
+    if (place === undefined) return;
     const typed = await window.showInputBox({
-      title: t('API Token of {0}', name),
-      prompt: t('The token secret that Proxmox VE showed once, a UUID. It is kept in the editor’s secret storage.'),
+      title: t('API Token of {0}', place.name),
+      // SECURITY: where it goes is said where it is typed; the settings that name the place may be anybody's.
+      prompt: t(
+        'The secret of {0}, a UUID that Proxmox VE showed once. It is kept in the editor’s secret storage, and goes to {1} alone.',
+        place.tokenId,
+        place.endpoints.join(', '),
+      ),
       placeHolder: 'xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx',
       password: true,
       ignoreFocusOut: true,
@@ -123,17 +120,19 @@ export function registerClusterTokenCommand(
     });
     const secret = tokenFromInput(typed ?? '');
     if (secret === undefined) return;
-    await secrets.store(tokenSecret(name), secret);
-    void notify.info(t('The API token of {0} is stored.', name));
+    await secrets.store(tokenSecret(place.name), boundToken(secret, place));
+    void notify.info(t('The API token of {0} is stored.', place.name));
   });
 }
 
-async function chooseCluster(names: readonly string[]): Promise<string | undefined> {
-  if (names.length === 1) return names[0];
-  if (names.length > 1) return window.showQuickPick([...names], { title: t('Set API Token'), placeHolder: t('Cluster') });
-  const button = t('Open Settings');
-  const pressed = await notify.info(t('Configure a cluster first: `banksman.clusters`.'), button);
-  if (pressed === button) await commands.executeCommand('banksman.openSettings');
+async function chooseCluster(places: readonly TokenPlace[]): Promise<TokenPlace | undefined> {
+  if (places.length === 1) return places[0];
+  if (places.length > 1) {
+    const rows = places.map((place) => ({ label: place.name, description: place.endpoints.join(', '), place }));
+    return (await window.showQuickPick(rows, { title: t('Set API Token'), placeHolder: t('Cluster') }))?.place;
+  }
+  const button = t('Connect a Cluster…');
+  if ((await notify.info(t('No cluster is configured yet.'), button)) === button) await commands.executeCommand('banksman.connectCluster');
   return undefined;
 }
 

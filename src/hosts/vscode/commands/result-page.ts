@@ -1,5 +1,4 @@
 /** Results as pages for people, without scripts; everything from outside is escaped. */
-import type { Finding } from '#kernel/app';
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
 import { Html, html, lines, nothing } from '#kernel/text/html';
@@ -19,26 +18,6 @@ export function resultPage(title: string, outcome: Outcome): Page {
   const body = outcome.result === undefined ? nothing : resultBody(outcome.result);
   return page(title, html`<p class="lead">${sentence(message)}</p>${body}`);
 }
-
-export function doctorPage(findings: readonly Finding[]): Page {
-  const byNeed = findings.toSorted((a, b) => need[b.state] - need[a.state]);
-  const rows = byNeed.map(
-    ({ topic, state, message, remedy }) => html`<tr><td class="${state}">${marks[state]}</td><th scope="row">${topic}</th>
-<td>${message}${remedy === undefined ? nothing : html`<p class="remedy">${t('What to do: {0}', remedy)}</p>`}</td></tr>`,
-  );
-  const wrong = findings.filter(({ state }) => state !== 'ok').length;
-  const lead =
-    wrong === 0
-      ? t('All is well.')
-      : wrong === 1
-        ? t('1 of {0} findings wants your attention.', findings.length)
-        : t('{0} of {1} findings want your attention.', wrong, findings.length);
-  return page(t('Banksman Doctor'), html`<p class="lead">${lead}</p><table class="rows findings">${rows}</table>`);
-}
-
-/** What wants attention comes first; the rest stays in the order in which it was looked at. */
-const need: Record<Finding['state'], number> = { ok: 0, warning: 1, failed: 2 };
-const marks: Record<Finding['state'], string> = { ok: '✔ ok', warning: '⚠ warning', failed: '✘ failed' };
 
 function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
@@ -131,14 +110,9 @@ const resultStyle = `
 .lead { font-size: 1.1em; }
 .rows { width: 100%; }
 .rows th, .rows td { overflow-wrap: break-word; border-bottom: 1px solid var(--vscode-panel-border, var(--vscode-contrastBorder, transparent)); padding: .35em 1em .35em 0; }
-.rows .long, .findings th, .findings td { overflow-wrap: anywhere; }
-.findings th { white-space: normal; width: 30%; }
+.rows .long { overflow-wrap: anywhere; }
 .rows tbody tr:hover { background: var(--vscode-list-hoverBackground); }
 .rows thead th { font-weight: 600; }
-.failed { color: var(--vscode-errorForeground); white-space: nowrap; }
-.warning { color: var(--vscode-editorWarning-foreground); white-space: nowrap; }
-.ok { color: var(--vscode-charts-green, var(--vscode-foreground)); white-space: nowrap; }
-.remedy { margin: .3em 0 0; color: var(--vscode-descriptionForeground); }
 details { margin-top: 2em; color: var(--vscode-descriptionForeground); }
 summary { cursor: pointer; }
 @media (max-width: 520px) {

@@ -16,19 +16,11 @@ const walkthroughs = [
     steps: [
       {
         id: 'cluster',
-        title: 'Connect a cluster',
+        title: 'Connect a cluster, or try the demo',
         description:
-          'Name its API endpoints, the API token’s id and the certificate’s fingerprint. These settings belong to this machine: no repository can change them.\n[Open the Setting](command:banksman.openSettings?%5B%22clusters%22%5D)',
+          'The assistant asks for an address, a token and what to protect, tries each, and writes it at the end. The demo is an emulator in this window: nothing of yours is touched.\n[Connect a Cluster…](command:banksman.connectCluster)\n[Start the Demo](command:banksman.startDemo)',
         media: { markdown: 'media/walkthrough/cluster.md' },
-        completionEvents: ['onSettingChanged:banksman.clusters'],
-      },
-      {
-        id: 'token',
-        title: 'Store the API token',
-        description:
-          'It goes into the editor’s secret storage, never into settings, logs or results.\n[Set API Token](command:banksman.setClusterToken)',
-        media: { markdown: 'media/walkthrough/token.md' },
-        completionEvents: ['onCommand:banksman.setClusterToken'],
+        completionEvents: ['onSettingChanged:banksman.clusters', 'onCommand:banksman.startDemo'],
       },
       {
         id: 'protect',
@@ -37,6 +29,14 @@ const walkthroughs = [
           'Nodes, guests, services and addresses that no tool may change, and that nobody can approve away.\n[Open the Setting](command:banksman.openSettings?%5B%22protected%22%5D)',
         media: { markdown: 'media/walkthrough/protect.md' },
         completionEvents: ['onSettingChanged:banksman.protected'],
+      },
+      {
+        id: 'doctor',
+        title: 'Look whether it works',
+        description:
+          'Each endpoint, certificate, token, ssh host, the store and the sandbox are tried, and what does not work has its next step.\n[Doctor](command:banksman.doctor)',
+        media: { markdown: 'media/walkthrough/doctor.md' },
+        completionEvents: ['onCommand:banksman.doctor'],
       },
       {
         id: 'ask',

@@ -61,22 +61,25 @@ async function ask(found: readonly ProtectionSuggestion[], { memory, log }: Offe
   const chosen = pressed === choose ? await choosing(found) : [];
   if (chosen === undefined) return;
   // Remembered first: writing the settings starts the App anew.
-  await memory.update(memoryKey, [...new Set([...memory.get<readonly string[]>(memoryKey, []), ...clusters])]);
+  await rememberOffer(memory, clusters);
   if (chosen.length > 0) await protect(chosen).catch((thrown: unknown) => log.error(`nothing was protected: ${toFault(thrown).message}`));
 }
 
 type SuggestionItem = QuickPickItem & { readonly suggestion: ProtectionSuggestion };
 
+/** Chosen already: who leaves one out has to say so. */
+export function suggestionRow(suggestion: ProtectionSuggestion): SuggestionItem {
+  return {
+    label: plainLabel(wordsOf(suggestion)),
+    description: plainLabel(suggestion.cluster),
+    detail: plainLabel(suggestion.why),
+    picked: true,
+    suggestion,
+  };
+}
+
 async function choosing(found: readonly ProtectionSuggestion[]): Promise<readonly ProtectionSuggestion[] | undefined> {
-  const items = found.map(
-    (suggestion): SuggestionItem => ({
-      label: plainLabel(wordsOf(suggestion)),
-      description: plainLabel(suggestion.cluster),
-      detail: plainLabel(suggestion.why),
-      picked: true,
-      suggestion,
-    }),
-  );
+  const items = found.map(suggestionRow);
   const options = {
     title: t('What to Protect'),
     placeHolder: t('No tool changes what is protected, and nobody can approve that away'),
@@ -92,8 +95,13 @@ function wordsOf(suggestion: ProtectionSuggestion | undefined): string {
   return `${kind} ${name}${called === undefined ? '' : ` (${called})`}`;
 }
 
+/** Of these clusters it is not offered again. */
+export async function rememberOffer(memory: Memento, clusters: readonly string[]): Promise<void> {
+  await memory.update(memoryKey, [...new Set([...memory.get<readonly string[]>(memoryKey, []), ...clusters])]);
+}
+
 /** Into the user's settings: what is stricter counts at once. */
-async function protect(chosen: readonly ProtectionSuggestion[]): Promise<void> {
+export async function protect(chosen: readonly ProtectionSuggestion[]): Promise<void> {
   const { withProtected } = await loadParts();
   const settings = workspace.getConfiguration('banksman');
   const before = settings.inspect('protected')?.globalValue;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { doctorPage, resultPage } from '#hosts/vscode/commands/result-page';
+import { resultPage } from '#hosts/vscode/commands/result-page';
 import type { JsonObject, JsonValue } from '#kernel/json';
 import { formatField, rowField } from '#kernel/text/result-fields';
 
@@ -79,26 +79,6 @@ describe('resultPage', () => {
   it.each([null, 'text', 7, [1, 'a'], {}])('takes any result: %j', (result) => {
     expect(page(result)).toContain('2 VMs.');
   });
-});
-
-it('doctorPage lists findings, each with its remedy', () => {
-  const text = doctorPage([
-    { topic: 'store', state: 'ok', message: 'fine' },
-    { topic: 'ssh', state: 'failed', message: 'refused', remedy: 'run `ssh-keyscan`' },
-  ])('n');
-  expect(text).toContain('1 of 2 findings wants your attention.');
-  expect(text).toContain('What to do: run &#96;ssh-keyscan&#96;');
-  // What wants attention comes first, and the rest in the order in which it was looked at.
-  const order = doctorPage([
-    { topic: 'runtime', state: 'ok', message: 'fine' },
-    { topic: 'sandbox', state: 'warning', message: 'degraded' },
-    { topic: 'store', state: 'ok', message: 'fine' },
-    { topic: 'ssh', state: 'failed', message: 'refused' },
-  ])('n');
-  expect([...order.matchAll(/<th scope="row">([^<]*)</g)].map((match) => match[1])).toEqual(['ssh', 'sandbox', 'runtime', 'store']);
-  const well = doctorPage([{ topic: 'store', state: 'ok', message: 'fine' }])('n');
-  expect(well).toContain('All is well.');
-  expect(well).not.toContain('What to do');
 });
 
 describe('rowField', () => {

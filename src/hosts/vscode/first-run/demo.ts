@@ -1,0 +1,63 @@
+/** The demo cluster in one click: in a thread of this window, with nothing in the settings. It is gone with the window. */
+
+import * as path from 'node:path';
+import { commands, type Disposable, ProgressLocation, window } from 'vscode';
+import type { DemoThread } from '#app/demo-thread';
+import type { JsonObject } from '#kernel/json';
+import type { AppSession } from '../app-session.ts';
+import { t } from '../l10n.ts';
+import { notify } from '../notify.ts';
+import { faultWords } from './steps.ts';
+
+export interface Demo extends Disposable {
+  /** The raw settings, with the demo's cluster and protection while it runs: where nobody configured a cluster. */
+  over(raw: Record<string, unknown>): Record<string, unknown>;
+}
+
+/** @param session of this window, once it is there */
+export function createDemo(extensionPath: string, session: () => AppSession): Demo {
+  let running: DemoThread | undefined;
+  let starting = false;
+  const end = () => {
+    const ending = running;
+    running = undefined;
+    void ending?.stop().catch(() => undefined);
+  };
+  const command = commands.registerCommand('banksman.startDemo', async () => {
+    if (starting || running !== undefined) return void commands.executeCommand('banksman.cluster.focus');
+    const { state } = session();
+    if (state.kind === 'ready' && state.app.live.clusters.length > 0)
+      return void notify.info(t('The demo cluster is for windows without a cluster of their own: agents would see it beside yours.'));
+    starting = true;
+    try {
+      running = await window.withProgress({ location: ProgressLocation.Notification, title: t('Starting the demo cluster') }, async () => {
+        const { startDemoThread } = await import('#app/demo-thread');
+        return startDemoThread(path.join(extensionPath, 'dist', 'cli.cjs'));
+      });
+      session().reload();
+      await commands.executeCommand('banksman.cluster.focus');
+      void notify.info(
+        t('A demo cluster runs in this window, until it is closed. Ask in the chat: “Which VMs are running?”, “Stop VM 100”.'),
+      );
+    } catch (thrown) {
+      void notify.error(`Banksman: ${faultWords(thrown)}`);
+    } finally {
+      starting = false;
+    }
+  });
+  return {
+    over(raw) {
+      if (running === undefined) return raw;
+      if (Array.isArray(raw['clusters']) && raw['clusters'].length > 0) {
+        end();
+        return raw;
+      }
+      const { clusters, protected: kept } = running.config satisfies JsonObject;
+      return { ...raw, clusters, protected: raw['protected'] ?? kept };
+    },
+    dispose: () => {
+      command.dispose();
+      end();
+    },
+  };
+}
