@@ -41,7 +41,7 @@ it('the assistant writes nothing where the person leaves it, and keeps what was 
   await answerStep(bench, 'Id of an API token', tokenId);
   await answerStep(bench, 'Secret of', '00000000-0000-4000-8000-000000000000');
   const refused = await waitStep(bench, 'did not accept the API token');
-  expect(await refused.innerText()).toMatch(/Next: check .?tokenId.? and its secret[\s\S]*pveum user token list/);
+  expect(await refused.innerText()).toMatch(/What to do: check .?tokenId.? and its secret[\s\S]*pveum user token list/);
   await screenshot(bench.page, 'q1-refused');
   await goBack(bench);
   expect(await (await waitStep(bench, 'Id of an API token')).locator('input').first().inputValue()).toBe(tokenId);

@@ -5,9 +5,9 @@ import { commands, type Disposable, ProgressLocation, window } from 'vscode';
 import type { DemoThread } from '#app/demo-thread';
 import type { JsonObject } from '#kernel/json';
 import type { AppSession } from '../app-session.ts';
+import { faultWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
-import { faultWords } from './steps.ts';
 
 export interface Demo extends Disposable {
   /** The raw settings, with the demo's cluster and protection while it runs: where nobody configured a cluster. */

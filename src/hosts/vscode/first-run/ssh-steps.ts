@@ -6,9 +6,10 @@ import type { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import { showPlainly } from '#kernel/text/text';
 import { plainLabel } from '../commands/picks.ts';
+import { faultWords } from '../fault-words.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
-import { type ActRow, askRow, askText, faultWords, whileLooking } from './steps.ts';
+import { type ActRow, askRow, askText, whileLooking } from './steps.ts';
 import type { Frame, Step, Went } from './walk.ts';
 
 interface SshHost extends SshAddress {

@@ -1,8 +1,7 @@
 /** Questions in the editor's own boxes: each can be gone back from, and left with Esc. */
 
 import { type Disposable, ProgressLocation, QuickInputButtons, type QuickPickItem, QuickPickItemKind, window } from 'vscode';
-import { toFault } from '#kernel/errors';
-import { t } from '../l10n.ts';
+import { faultWords } from '../fault-words.ts';
 import type { Frame, Went } from './walk.ts';
 
 interface TextQuestion<T> {
@@ -83,12 +82,6 @@ export function askRows<Row extends QuickPickItem>(frame: Frame, placeHolder: st
 
 export function separator(label: string): QuickPickItem {
   return { label, kind: QuickPickItemKind.Separator };
-}
-
-/** What happened, and what to do next. */
-export function faultWords(thrown: unknown): string {
-  const { message, next } = toFault(thrown);
-  return next === undefined ? message : t('{0}. Next: {1}', message, next);
 }
 
 /** What takes longer than a blink, between two questions. */
