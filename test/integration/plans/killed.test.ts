@@ -80,8 +80,10 @@ async function killLane(vmid: number, lane: number, all: number): Promise<number
   const set = config.set.bind(config);
   config.set = (key, value) => {
     if (key === 'description') {
-      ran.push(String(value));
-      onStep(String(value));
+      // A container's is kept with a line end.
+      const text = String(value).trimEnd();
+      ran.push(text);
+      onStep(text);
     }
     return set(key, value);
   };
