@@ -30,6 +30,8 @@ export interface EditorOptions {
   readonly chatModel?: ChatModel;
   /** True asks whether the folder is trusted, as an editor does; by default every folder is. */
   readonly workspaceTrust?: boolean;
+  /** Of extensions (`de`); the editor's own words stay English. Default: English. */
+  readonly language?: string;
   /** Lets a page run a test suite inside the extension host. */
   readonly smokeTestDriver?: boolean;
   readonly env?: Readonly<Record<string, string>>;
@@ -58,6 +60,7 @@ export async function startEditor(options: EditorOptions): Promise<RunningEditor
   if (options.chatModel) writeChatModel(profile, options.chatModel);
   const env = editorEnv(options, profile);
   await installExtensions(options, profile, env);
+  if (options.language !== undefined) addLanguage(options.language, profile);
   const [command, ...args] = asUser(options, [options.paths.node, ...serverArguments(options, profile)]);
   const server = spawnLeashed(command, args, { env, cwd: profile.root });
   try {
@@ -75,6 +78,15 @@ export async function startEditor(options: EditorOptions): Promise<RunningEditor
     await server.stop();
     throw error;
   }
+}
+
+/** As a language pack that is installed, with no word in it. */
+function addLanguage(language: string, profile: EditorProfile): void {
+  const words = path.join(profile.data, 'no-words.i18n.json');
+  writeFileSync(words, '{ "contents": {} }\n');
+  const extension = { extensionIdentifier: { id: `banksman-bench.language-pack-${language}` }, version: '0.0.1' };
+  const pack = { hash: 'none', label: language, extensions: [extension], translations: { vscode: words } };
+  writeFileSync(path.join(profile.data, 'languagepacks.json'), JSON.stringify({ [language]: pack }));
 }
 
 /** What root wrote into the profile so far is the user's from then on. */
@@ -113,6 +125,7 @@ function serverArguments(options: EditorOptions, profile: EditorProfile): string
   // After a crashed page its extension host ends, and with it a dialog that nobody can answer any more.
   args.push('--reconnection-grace-time', '5');
   if (!options.workspaceTrust) args.push('--disable-workspace-trust');
+  if (options.language !== undefined) args.push('--locale', options.language);
   if (options.smokeTestDriver) args.push('--vscode-option', 'enable-smoke-test-driver');
   return args;
 }

@@ -82,7 +82,7 @@ export interface ReplayReport {
   readonly trail: { readonly ok: boolean; readonly message: string };
   /** Keys of the settings that differ. */
   readonly differs: readonly string[];
-  /** What the edited settings make looser: it counts only once a person has agreed to it. */
+  /** What the edited settings make looser: less than what a person agreed to last counts only once one agrees. */
   readonly loosens: readonly string[];
   readonly calls: number;
   readonly judged: number;

@@ -1,8 +1,8 @@
 import type { Locator, Page } from 'playwright-core';
 
 const ACTIVITY = '.activitybar .action-item:has([aria-label^="Banksman"]), .activitybar .action-item[aria-label^="Banksman"]';
-/** Of requests: the clusters have rows of their own. */
-const ROWS = '.part.sidebar .pane:not(:has(> .pane-header[aria-label^="Clusters"])) .monaco-list-row';
+/** Of requests: the clusters (in German "Cluster") have rows of their own. */
+const ROWS = '.part.sidebar .pane:not(:has(> .pane-header[aria-label^="Cluster"])) .monaco-list-row';
 const PERSON_MS = 1200;
 
 /** A row of the tree of pending approvals. */

@@ -29,6 +29,8 @@ export interface WorkbenchOptions {
   readonly settings?: Settings;
   /** Settings `banksman.*` on top of the demo cluster's configuration. */
   readonly machineSettings?: Settings;
+  /** That extensions speak; default: English. */
+  readonly language?: string;
   /** Folders of further test extensions. */
   readonly extensions?: readonly string[];
   /** As a user of the operating system, with the service that has a socket for them: the cluster is then the service's affair. */
@@ -104,6 +106,7 @@ async function launch(root: string, options: WorkbenchOptions, cleanups: (() => 
     ...ownPlace(account, env),
     extensions: [packagedExtension(), ...helpers],
     settings: options.settings ?? {},
+    ...(options.language === undefined ? {} : { language: options.language }),
     machineSettings: { ...clusterSettings(options, demo), ...options.machineSettings },
     chatModel: { url: model.url, name: MODEL_NAME, ...options.models },
   });

@@ -4,7 +4,7 @@ import { openApprovals, pressRowAction, waitRow } from '../harness/approvals-vie
 import { axeFaults } from '../harness/axe-faults.ts';
 import { callFromCommandLine } from '../harness/command-line.ts';
 import { unfoldDetails, waitDetails } from '../harness/details-page.ts';
-import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
+import { launchWorkbench, type Workbench, type WorkbenchOptions } from '../harness/launch-workbench.ts';
 import { waitModal } from '../harness/modal.ts';
 import { runCommand } from '../harness/palette.ts';
 import { screenshot } from '../harness/screenshot.ts';
@@ -17,8 +17,8 @@ afterEach(async ({ task }) => {
 
 const longName = `.github/workflows/${'a-name-that-is-longer-than-a-line-of-a-dialog-'.repeat(3)}.yml`;
 
-async function launch(theme: string): Promise<void> {
-  bench = await launchWorkbench({ settings: { 'workbench.colorTheme': theme } });
+async function launch(theme: string, more: WorkbenchOptions = {}): Promise<void> {
+  bench = await launchWorkbench({ settings: { 'workbench.colorTheme': theme }, ...more });
   await callFromCommandLine(bench, 'stop_vm', { vmid: 100, reason: 'it answers nobody; its last word was an hour ago' });
   await callFromCommandLine(bench, 'write_file', { path: longName, content: 'run: rm -rf /\n'.repeat(60) });
   await openApprovals(bench.page);
@@ -40,6 +40,7 @@ async function titleFaults({ page }: Workbench): Promise<{ readonly cut: number;
 describe.each([
   ['Dark Modern', 'vs-dark'],
   ['Default High Contrast', 'hc-black'],
+  ['Default High Contrast Light', 'hc-light'],
 ])('in %s', (theme, kind) => {
   beforeAll(() => launch(theme));
   afterAll(() => bench?.close());
@@ -97,5 +98,33 @@ describe.each([
     await doctor.locator('.findings').first().waitFor({ timeout: 60_000 });
     expect(await axeFaults(doctor)).toEqual([]);
     await screenshot(page, `k-${kind}-doctor`);
+    await runCommand(page, 'Banksman: Show Policy');
+    const policy = await waitDetails(page, 'Policy');
+    await policy.locator('table').first().waitFor({ timeout: 60_000 });
+    expect(await axeFaults(policy)).toEqual([]);
+    await screenshot(page, `k-${kind}-policy`);
+  });
+});
+
+describe('in German', () => {
+  beforeAll(() => launch('Light Modern', { language: 'de' }));
+  afterAll(() => bench?.close());
+
+  it('rows, the dialog and the pages speak it', async () => {
+    const { page } = bench as Workbench;
+    await pressRowAction(page, '100', 'Prüfen');
+    const modal = await waitModal(page, 'Stop VM 100');
+    await screenshot(page, 'k-german-gate');
+    expect(await page.locator('.monaco-dialog-box .dialog-buttons').innerText()).toContain('Ablehnen');
+    await modal.escape();
+    await pressRowAction(page, '100', 'Details anzeigen');
+    const details = await waitDetails(page, 'Stop VM 100');
+    await screenshot(page, 'k-german-details');
+    expect(await details.locator('html').getAttribute('lang')).toBe('de');
+    expect(await axeFaults(details)).toEqual([]);
+    await runCommand(page, 'Banksman: Aktivität anzeigen');
+    const activity = await waitDetails(page, 'Aktivität');
+    await activity.getByText('Nach Ergebnis').waitFor({ timeout: 60_000 });
+    await screenshot(page, 'k-german-activity');
   });
 });

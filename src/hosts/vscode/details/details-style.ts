@@ -18,7 +18,7 @@ pre { background: var(--vscode-textCodeBlock-background); padding: .8em 1em; whi
 pre .add { color: var(--vscode-gitDecoration-addedResourceForeground, inherit); }
 pre .del { color: var(--vscode-gitDecoration-deletedResourceForeground, inherit); }
 details { margin: .6em 0; }
-summary { cursor: pointer; font-weight: 600; overflow-wrap: anywhere; }
+summary { cursor: pointer; font-weight: 600; overflow-wrap: anywhere; min-height: 24px; line-height: 24px; }
 #rest { margin-top: 2em; }
 h1:focus { outline: none; }
 summary:focus-visible, pre:focus-visible { outline: 1px solid var(--vscode-focusBorder); outline-offset: 2px; }

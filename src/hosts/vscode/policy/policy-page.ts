@@ -26,6 +26,8 @@ export interface PolicyFacts {
   readonly answer: Explanation | { readonly failed: string } | undefined;
   /** The settings as text; a reason where they are not shown here. */
   readonly settings: string | { readonly failed: string } | undefined;
+  /** How often they were put there: the page draws nothing that is as it was drawn last, whatever was typed over it. */
+  readonly puts: number;
   readonly replay: ReplayState | undefined;
 }
 
@@ -37,6 +39,7 @@ export function policyMarkup({
   matrix,
   answer,
   settings,
+  puts,
   replay,
 }: PolicyFacts): Readonly<Record<(typeof policyParts)[number], string>> {
   return {
@@ -44,7 +47,7 @@ export function policyMarkup({
     matrix: matrixPart(matrix, form.group).markup,
     call: callForm(form, tools).markup,
     answer: answerPart(answer).markup,
-    settings: settingsPart(settings, form).markup,
+    settings: settingsPart({ settings, puts, form }).markup,
     replay: replayMarkup(replay).markup,
   };
 }
@@ -140,14 +143,14 @@ const spans = [
   ['30', t('the last 30 days')],
 ] as const;
 
-function settingsPart(settings: PolicyFacts['settings'], { since }: PolicyForm): Html {
+function settingsPart({ settings, puts, form }: Pick<PolicyFacts, 'settings' | 'puts' | 'form'>): Html {
   const title = html`<h2>${t('Change settings')}</h2>`;
   if (settings === undefined) return html`${title}<p class="dim">${t('Reading the settings…')}</p>`;
   if (typeof settings !== 'string') return html`${title}<p class="banner">${settings.failed}</p>`;
   return html`${title}
 <p>${t('Edit what decides, and see what that would have done with the recorded calls before anything is saved. A key that is taken out has its default.')}</p>
-<p><label for="edited">${t('Settings (JSON)')}</label><textarea id="edited" data-say="edited" rows="16" spellcheck="false">${lines(settings, 400_000)}</textarea></p>
-<p class="filters">${select('since', t('Against'), spans, since)}</p>
+<p><label for="edited">${t('Settings (JSON)')}</label><textarea id="edited" data-put="${puts}" data-say="edited" rows="16" spellcheck="false">${lines(settings, 400_000)}</textarea></p>
+<p class="filters">${select('since', t('Against'), spans, form.since)}</p>
 <p class="actions"><button type="button" class="button" data-say="replay">${t('Replay')}</button>
 <button type="button" class="button quiet" data-say="save">${t('Save…')}</button>
 <button type="button" class="button quiet" data-say="load">${t('Load Again')}</button></p>`;

@@ -45,6 +45,7 @@ class PolicyPanel {
   #matrix: PolicyFacts['matrix'];
   #answer: PolicyFacts['answer'];
   #settings: PolicyFacts['settings'];
+  #puts = 0;
   /** What counted when the settings were loaded. */
   #loaded: JsonObject | undefined;
   #replay: PolicyFacts['replay'];
@@ -78,7 +79,7 @@ class PolicyPanel {
   /** A page that was hidden is loaded anew: with what was typed. */
   #seen(isVisible: boolean): void {
     this.#form = { ...this.#form, input: this.#typed.input };
-    if (typeof this.#settings === 'string' && this.#typed.edited !== undefined) this.#settings = this.#typed.edited;
+    this.#keepTyped();
     if (isVisible) void this.#look();
     this.#draw();
   }
@@ -95,12 +96,23 @@ class PolicyPanel {
   async #load(): Promise<void> {
     try {
       this.#loaded = await this.#deps.session.use((app) => app.policy.settings());
-      this.#settings = JSON.stringify(this.#loaded, undefined, 2);
-      this.#typed.edited = this.#settings;
+      this.#put(this.#loaded);
     } catch (thrown) {
       this.#settings = { failed: wordsOf(toFault(thrown)) };
     }
     this.#draw();
+  }
+
+  /** Over whatever was typed. */
+  #put(settings: JsonObject): void {
+    this.#puts += 1;
+    this.#settings = JSON.stringify(settings, undefined, 2);
+    this.#typed.edited = this.#settings;
+  }
+
+  /** What is drawn anew shows what was typed. */
+  #keepTyped(): void {
+    if (typeof this.#settings === 'string' && this.#typed.edited !== undefined) this.#settings = this.#typed.edited;
   }
 
   #agent(): Agent {
@@ -110,7 +122,15 @@ class PolicyPanel {
 
   #draw(): void {
     const tools = this.#deps.tools();
-    const facts = { form: this.#form, tools, matrix: this.#matrix, answer: this.#answer, settings: this.#settings, replay: this.#shown() };
+    const facts = {
+      form: this.#form,
+      tools,
+      matrix: this.#matrix,
+      answer: this.#answer,
+      settings: this.#settings,
+      puts: this.#puts,
+      replay: this.#shown(),
+    };
     this.#page.draw(policyMarkup(facts));
   }
 
@@ -125,6 +145,7 @@ class PolicyPanel {
     this.#typed = { input: text('input') ?? this.#typed.input, edited: text('edited') ?? this.#typed.edited };
     const form = chosen(this.#form, text, this.#deps.tools());
     const isOther = form.agent !== this.#form.agent || form.tier !== this.#form.tier;
+    if (form.since !== this.#form.since) this.#keepTyped();
     this.#form = form;
     if (isOther) await this.#look();
     await this.#act(words, text);
@@ -220,8 +241,7 @@ class PolicyPanel {
     const edited = parsed(this.#typed.edited ?? '');
     if (!isJsonObject(edited)) return;
     const rules = Array.isArray(edited['autoApprove']) ? edited['autoApprove'] : [];
-    this.#settings = JSON.stringify({ ...edited, autoApprove: [...rules, { pattern, action }] }, undefined, 2);
-    this.#typed.edited = this.#settings;
+    this.#put({ ...edited, autoApprove: [...rules, { pattern, action }] });
     await this.#run();
   }
 }

@@ -76,7 +76,9 @@ function sumLines({ calls, judged, same, changed, looser, tighter, byNow, agreem
 
 function loosensPart({ loosens }: ReplayReport): Html {
   if (loosens.length === 0) return nothing;
-  const words = t('This makes the settings looser. Saved, it counts only once a person has agreed in a dialog:');
+  const words = t(
+    'This makes the settings looser. Where that is less than what a person agreed to last, it counts only once one agrees in a dialog:',
+  );
   return html`<div class="banner waits"><p>${words}</p><ul>${loosens.map((line) => html`<li>${line}</li>`)}</ul></div>`;
 }
 

@@ -51,7 +51,9 @@ async function saveKeys({ keys, after, report }: Keys, deps: SaveDeps): Promise<
       report.looser,
       report.tighter,
     ),
-    ...(looser.length === 0 ? [] : [t('Looser, and asked about once more before it counts:'), ...looser]),
+    ...(looser.length === 0
+      ? []
+      : [t('Looser; where that is less than what was agreed to last, it is asked about once more before it counts:'), ...looser]),
   ];
   const question = {
     key: 'save the policy',
