@@ -6,6 +6,7 @@ import type { ApproverKey, Signer } from '#kernel/approval/answer';
 import type { SettingChange } from '#kernel/approval/passkey';
 import {
   type AutoApproveAction,
+  isFarAhead,
   maxRuleLifeMs,
   type RemovalPayload,
   type ResumePayload,
@@ -140,7 +141,7 @@ async function resumeAgents(signed: SignedSetting<ResumePayload>, { store, level
 /** Later than the one before it even where that machine's clock was ahead by minutes; a forged far future is not followed. */
 function laterThan(before: StoredLevel | undefined, now: number): number {
   const newest = before !== undefined && 'signed' in before ? before.signed.payload.issuedAt : 0;
-  return newest >= now && newest < now + 3_600_000 ? newest + 1 : now;
+  return newest >= now && !isFarAhead(newest, now) ? newest + 1 : now;
 }
 
 type AcceptDeps = SecuritySettingsDeps & Pick<StandingSettings, 'level' | 'rules'>;

@@ -2,7 +2,7 @@
  * Whether agents are paused: by what the store says, and by what was seen before. SECURITY: a pause ends by a signature that counts alone. Whoever writes
  * to the store can take the pause out of it, or put an older lift in its place; who saw the pause holds it all the same, and says so.
  */
-import type { Pause, ResumePayload, SignedSetting } from '#kernel/approval/security';
+import { isFarAhead, type Pause, type ResumePayload, type SignedSetting } from '#kernel/approval/security';
 import type { Clock } from '#kernel/ports/clock';
 import type { SecurityStore, StoredPause } from '#kernel/ports/security-store';
 
@@ -53,10 +53,10 @@ export function createPauseWatch(deps: PauseDeps): PauseWatch {
     async nextMoment() {
       const [stored, { lifted = 0, open }] = await Promise.all([store.pause(), recall.read()]);
       const inStore = stored !== undefined && 'lifted' in stored ? stored.lifted.payload.pausedAt : 0;
-      const known = Math.max(lifted, inStore, open?.at ?? 0);
       const now = clock.now();
       // A forged far future is not followed.
-      return known >= now && known < now + 3_600_000 ? known + 1 : now;
+      const known = [lifted, inStore, open?.at ?? 0].filter((moment) => !isFarAhead(moment, now));
+      return Math.max(now, ...known.map((moment) => moment + 1));
     },
   };
 }
@@ -66,10 +66,13 @@ interface Judged {
   readonly seen: SeenPauses;
 }
 
-async function judge(stored: StoredPause | undefined, seen: SeenPauses, { flawOf }: PauseDeps): Promise<Judged> {
+async function judge(stored: StoredPause | undefined, seen: SeenPauses, { clock, flawOf }: PauseDeps): Promise<Judged> {
   if (stored === undefined)
     return seen.open === undefined ? { paused: undefined, seen } : hold(seen, seen.open, `it is no longer in the store, and ${takenOut}`);
-  return 'pause' in stored ? judgePause(stored.pause, seen) : judgeLift(stored.lifted, seen, flawOf);
+  const now = clock.now();
+  if ('lifted' in stored) return judgeLift(stored.lifted, seen, { now, flawOf });
+  const { pause } = stored;
+  return judgePause(isFarAhead(pause.at, now) ? { ...pause, at: 0 } : pause, seen);
 }
 
 const takenOut = 'nobody signed that it is over: somebody who can write to the store took it out';
@@ -84,12 +87,18 @@ function judgePause(pause: Pause, seen: SeenPauses): Judged {
   return hold(seen, open, 'the store holds another, older pause: somebody who can write to the store changed it');
 }
 
-async function judgeLift(lift: SignedSetting<ResumePayload>, seen: SeenPauses, flawOf: PauseDeps['flawOf']): Promise<Judged> {
+async function judgeLift(
+  lift: SignedSetting<ResumePayload>,
+  seen: SeenPauses,
+  { now, flawOf }: Pick<PauseDeps, 'flawOf'> & { readonly now: number },
+): Promise<Judged> {
   const { open, lifted = -1 } = seen;
   const { pausedAt } = lift.payload;
+  const isFar = isFarAhead(pausedAt, now);
   // What counted when it was first seen here counts on, though its key may have gone since.
-  const why = pausedAt <= lifted ? undefined : await flawOf(lift);
-  if (why !== undefined) return hold(seen, open ?? { by: 'unknown', at: pausedAt }, `the store says that it was lifted, but ${why}`);
+  const why = isFar ? 'that was signed for a moment that is yet to come' : pausedAt <= lifted ? undefined : await flawOf(lift);
+  if (why !== undefined)
+    return hold(seen, open ?? { by: 'unknown', at: isFar ? 0 : pausedAt }, `the store says that it was lifted, but ${why}`);
   if (open !== undefined && open.at > pausedAt)
     return hold(seen, open, 'the store holds the lift of an earlier pause: somebody who can write to the store put it back');
   return { paused: undefined, seen: { lifted: Math.max(lifted, pausedAt) } };

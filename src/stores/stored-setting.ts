@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { keyOfProof, signedSchema } from '#kernel/approval/proof';
 import {
   autoApproveActions,
+  isFarAhead,
   type LevelPayload,
   type Pause,
   type ResumePayload,
@@ -116,9 +117,10 @@ export function liftText(lifted: SignedSetting<ResumePayload>): string {
   throw badSetting();
 }
 
-/** What a later look would find lifted: a pause from after that moment stands. */
+/** What a later look would find lifted: a pause from after that moment stands, unless it is from a future that no clock has. */
 export function mayLift(stored: StoredPause | undefined, { payload }: SignedSetting<ResumePayload>): boolean {
-  return stored === undefined || 'lifted' in stored || stored.pause.at <= payload.pausedAt;
+  if (stored === undefined || 'lifted' in stored) return true;
+  return stored.pause.at <= payload.pausedAt || isFarAhead(stored.pause.at, payload.issuedAt);
 }
 
 /** `put_back`: why one that was there stands again. */

@@ -70,11 +70,19 @@ export interface RemovalPayload extends SettingFacts {
 export interface Pause {
   /** Who paused them: `user:alice`. */
   readonly by: string;
-  /** ms since the epoch; 0 where what is stored is damaged. */
+  /** ms since the epoch; 0 where what is stored is damaged, or from a future that no clock has. */
   readonly at: number;
   readonly reason?: string;
   /** It stands against what the store says: taken out of it, or lifted there without a signature that counts. */
   readonly warning?: string;
+}
+
+/** A clock may be ahead by less than this, in ms; what is from later than that is nobody's honest time. */
+const mostAheadMs = 3_600_000;
+
+/** SECURITY: who writes the store may put any moment there, and what a person signed for a far one would hold until it came. */
+export function isFarAhead(moment: number, now: number): boolean {
+  return moment >= now + mostAheadMs;
 }
 
 /** Of this pause and those before it: what was signed for an earlier one lifts no later one. Stored in the pause's place, so that the lift can be proven. */

@@ -154,6 +154,45 @@ describe.each(Object.entries(engines))('a pause in %s', (_name, makeEngine) => {
     expect(await here.paused()).toBeUndefined();
   });
 
+  const far = Date.now() + 3_650 * 86_400_000;
+  it.each([
+    ['a pause', async () => JSON.stringify({ by: 'user:bob', at: far })],
+    ['a lift that nobody signed', async () => liftSigned(far)],
+  ])('from a future that no clock has (%s) is ended by a person, and what they sign for it ends no later one', async (_how, forged) => {
+    const engine = makeEngine();
+    const here = await machine(engine);
+    await engine.forge(await forged());
+    expect(await here.paused()).toMatchObject({ at: 0 });
+    expect(await here.settings.resume(alice.signer)).toMatchObject({ ok: true });
+    expect(await here.paused()).toBeUndefined();
+    const lift = await engine.stored();
+    await here.settings.pause('user:carol');
+    expect(await here.paused()).toMatchObject({ by: 'user:carol', at: expect.closeTo(Date.now(), -6) });
+    await engine.forge(lift);
+    for (const process of [here, await machine(engine, here.stateDir)]) expect(await process.paused()).toMatchObject({ by: 'user:carol' });
+  });
+
+  it('is not ended by what was once signed for a moment that has yet to come', async () => {
+    const engine = makeEngine();
+    const here = await machine(engine);
+    await here.settings.pause('user:bob');
+    await engine.forge(await liftSigned(far, alice));
+    expect(await here.paused()).toMatchObject({ by: 'user:bob', warning: expect.stringContaining('is yet to come') });
+    expect(await here.settings.resume(alice.signer)).toMatchObject({ ok: true });
+  });
+
+  it('begins later than all that was lifted under a clock that was ahead, whatever else stands in the store', async () => {
+    const engine = makeEngine();
+    const here = await machine(engine);
+    const lift = await liftSigned(Date.now() + 600_000, alice);
+    await engine.forge(lift);
+    expect(await here.paused()).toBeUndefined();
+    await engine.forge(await liftSigned(far));
+    await here.settings.pause('user:carol');
+    await engine.forge(lift);
+    expect(await here.paused()).toMatchObject({ by: 'user:carol' });
+  });
+
   it('that was lifted stays so where the key is pinned no more, or a passkey came since', async () => {
     const engine = makeEngine();
     const here = await machine(engine);
