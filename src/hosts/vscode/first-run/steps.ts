@@ -2,6 +2,7 @@
 
 import { type Disposable, ProgressLocation, QuickInputButtons, type QuickPickItem, QuickPickItemKind, window } from 'vscode';
 import { faultWords } from '../fault-words.ts';
+import { plainNotice } from '../markdown.ts';
 import type { Frame, Went } from './walk.ts';
 
 interface TextQuestion<T> {
@@ -21,21 +22,26 @@ export function askText<T>(frame: Frame, { check, accept, ...question }: TextQue
   Object.assign(box, { ...frame, prompt, placeholder: placeHolder, value, password, ignoreFocusOut: true });
   return answered(box, frame, (settle, signal) => [
     box.onDidChangeValue((text) => {
-      box.validationMessage = text === '' ? undefined : check(text);
+      box.validationMessage = plainly(text === '' ? undefined : check(text));
     }),
     box.onDidAccept(async () => {
-      box.validationMessage = check(box.value);
+      box.validationMessage = plainly(check(box.value));
       if (box.validationMessage !== undefined || box.busy) return;
       Object.assign(box, { busy: true, enabled: false });
       try {
         settle({ value: await accept(box.value, signal) });
       } catch (thrown) {
-        box.validationMessage = faultWords(thrown);
+        box.validationMessage = plainly(faultWords(thrown));
       } finally {
         Object.assign(box, { busy: false, enabled: true });
       }
     }),
   ]);
+}
+
+/** SECURITY: the words below a box become links to commands as those of a notification do, and a server's answer is in them. */
+function plainly(words: string | undefined): string | undefined {
+  return words === undefined ? undefined : plainNotice(words);
 }
 
 /** A row to choose; one without `act` is there to be read. */

@@ -6,6 +6,14 @@ const root = path.join(import.meta.dirname, '../../../../src/hosts/vscode');
 /** `notify.ts` is the way; a modal shows plain text; the entry's words are fixed. */
 const allowed = ['extension.ts', 'notify.ts', path.join('gate', 'window-dialogs.ts')];
 
+const sources = () => globSync('**/*.ts', { cwd: root }).map((file) => ({ file, text: readFileSync(path.join(root, file), 'utf8') }));
+
+it('what an input box says below it is plain, for the editor makes `[words](command:…)` there a link that runs a command, too', () => {
+  const said = sources().flatMap(({ text }) => [...text.matchAll(/\.validationMessage = ([^;]+);/g)].map(([, value = '']) => value));
+  expect(said.length).toBeGreaterThan(2);
+  expect(said.filter((value) => !value.startsWith('plainly('))).toEqual([]);
+});
+
 it('nothing but `notify` shows a notification, for outside text in one would become a link to a command', () => {
   const files = globSync('**/*.ts', { cwd: root }).filter((file) => !allowed.includes(file));
   expect(files.length).toBeGreaterThan(20);
