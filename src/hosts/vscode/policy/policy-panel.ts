@@ -1,17 +1,18 @@
 /** *Show Policy*: it looks, tests and replays by itself; what it saves goes through the same dialogs as anywhere else. */
-import { commands, type Disposable, type Uri } from 'vscode';
+import { ConfigurationTarget, commands, type Disposable, type Uri, workspace } from 'vscode';
 import type { Agent, AgentHost } from '#kernel/agent';
 import { type Fault, toFault } from '#kernel/errors';
-import { canonicalJson, isJsonObject, type JsonObject } from '#kernel/json';
+import { isJsonObject, type JsonObject } from '#kernel/json';
 import type { ReplayReport } from '#kernel/policy-view';
 import { modelTiers, type SecurityLevel, securityLevels, toolGroups } from '#kernel/tiers';
 import { createDisposableBag } from '../disposables.ts';
+import { faultWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 import { type LivePage, openLivePage } from '../live-page.ts';
 import { notify } from '../notify.ts';
 import { workspaceRestriction } from '../tools/run-tool.ts';
 import { type PolicyFacts, type PolicyForm, policyMarkup, policyParts, policyStyle } from './policy-page.ts';
-import { addRule, type SaveDeps, saveSettings } from './save-settings.ts';
+import { addRule, type SaveDeps, saveSettings, type WrittenSettings } from './save-settings.ts';
 
 export interface PolicyDeps extends SaveDeps {
   readonly extensionUri: Uri;
@@ -148,7 +149,11 @@ class PolicyPanel {
     if (form.since !== this.#form.since) this.#keepTyped();
     this.#form = form;
     if (isOther) await this.#look();
-    await this.#act(words, text);
+    try {
+      await this.#act(words, text);
+    } catch (thrown) {
+      void notify.error(`Banksman: ${faultWords(thrown)}`);
+    }
     this.#draw();
   }
 
@@ -212,21 +217,19 @@ class PolicyPanel {
     }
     const { report } = this.#replayed;
     if (report.differs.length === 0) return void notify.info(t('Banksman: nothing differs from the settings that count.'));
-    try {
-      const now = await this.#deps.session.use((app) => app.policy.settings());
-      if (this.#loaded === undefined || canonicalJson(now) !== canonicalJson(this.#loaded)) {
-        return void notify.warning(
-          t('Banksman: the settings were changed meanwhile, in another window or by a person elsewhere. Load them again.'),
-        );
-      }
-      const after = parsed(edited);
-      if (!isJsonObject(after) || !(await saveSettings(now, after, report, this.#deps))) return;
-      this.#replayed = undefined;
-      await this.#load();
-      await this.#look();
-    } catch (thrown) {
-      void notify.error(`Banksman: ${wordsOf(toFault(thrown))}`);
+    const [before, after] = [this.#loaded, parsed(edited)];
+    if (!isJsonObject(after)) return;
+    const end =
+      before === undefined ? 'elsewhere' : await saveSettings({ before, after, report }, { ...this.#deps, written: editorSettings });
+    if (end === 'elsewhere') {
+      return void notify.warning(
+        t('Banksman: the settings were changed meanwhile, in another window or by a person elsewhere. Load them again.'),
+      );
     }
+    if (end === 'kept') return;
+    this.#replayed = undefined;
+    await this.#load();
+    await this.#look();
   }
 
   /** Into the settings above, for a replay; or added, which asks in its own dialog. */
@@ -245,6 +248,12 @@ class PolicyPanel {
     await this.#run();
   }
 }
+
+const editorSettings: WrittenSettings = {
+  read: (key) => workspace.getConfiguration('banksman').inspect(key)?.globalValue,
+  write: async (key, value) => workspace.getConfiguration('banksman').update(key, value, ConfigurationTarget.Global),
+  agree: async () => commands.executeCommand('banksman.agreeConfiguration'),
+};
 
 function chosen(form: PolicyForm, text: (key: string) => string | undefined, tools: readonly string[]): PolicyForm {
   const oneOf = (key: 'tier' | 'group' | 'level' | 'since' | 'tool', known: readonly string[]) => {

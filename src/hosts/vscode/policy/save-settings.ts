@@ -1,20 +1,37 @@
 /** Saving edited settings: shown in a dialog that no program presses; level and rules are signed there, and what is looser waits for the agreement. */
-import { ConfigurationTarget, commands, workspace } from 'vscode';
 import type { App } from '#kernel/app';
 import type { AutoApproveAction } from '#kernel/approval/security';
-import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
 import type { ReplayReport } from '#kernel/policy-view';
 import { showPlainly } from '#kernel/text/text';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import type { AppSession } from '../app-session.ts';
-import { confirmRun } from '../gate/confirm-run.ts';
+import { type Confirmation, confirmRun } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
 import { type ChangeDeps, changeSetting } from '../security/change-setting.ts';
 import { levelChange, ruleChange, ruleRemoval } from '../security/setting-changes.ts';
 
 export interface SaveDeps extends Omit<ChangeDeps, 'approvals'> {
-  readonly session: AppSession;
+  readonly session: Pick<AppSession, 'use' | 'reload'>;
 }
+
+/** The editor's own settings `banksman.*`, as they are written down. */
+export interface WrittenSettings {
+  read(key: string): unknown;
+  /** @param value undefined: takes it out */
+  write(key: string, value: JsonValue | undefined): Promise<void>;
+  /** Asks about what of it is looser. */
+  agree(): Promise<void>;
+}
+
+/** What was replayed is what is saved, against what counted then. */
+export interface EditedPolicy {
+  readonly before: JsonObject;
+  readonly after: JsonObject;
+  readonly report: ReplayReport;
+}
+
+type Saving = SaveDeps & { readonly written: WrittenSettings };
 
 interface Rule {
   readonly pattern: string;
@@ -23,24 +40,50 @@ interface Rule {
 
 const monthMs = 30 * 86_400_000;
 
-/** True: something was saved. What was replayed is what is saved, against what counted then. */
-export async function saveSettings(before: JsonObject, after: JsonObject, report: ReplayReport, deps: SaveDeps): Promise<boolean> {
+/** `kept`: the person refused the first dialog. `elsewhere`: what counts is no longer `before`, and nothing was written. */
+type SaveEnd = 'saved' | 'kept' | 'elsewhere';
+
+/** Ends at the first dialog that the person refuses; what they agreed to before is saved. */
+export async function saveSettings(edited: EditedPolicy, deps: Saving): Promise<SaveEnd> {
+  const { before, after, report } = edited;
+  if (!(await isStill(before, deps))) return 'elsewhere';
   const keys = report.differs.filter((key) => key !== 'securityLevel' && key !== 'autoApprove').map((key) => key.split('.')[0] ?? key);
-  const saved = [
-    ...(keys.length > 0 ? [await saveKeys({ keys, after, report }, deps)] : []),
-    ...(report.differs.includes('securityLevel') ? [await saveLevel(after['securityLevel'], deps)] : []),
-    ...(report.differs.includes('autoApprove') ? [await saveRules(rulesIn(before), rulesIn(after), deps)] : []),
+  const first = keys.length === 0 ? undefined : await saveKeys(keys, edited, deps);
+  if (first === 'kept' || first === 'elsewhere') return first;
+  const steps = [
+    ...(report.differs.includes('securityLevel') ? [() => saveLevel(after['securityLevel'], deps)] : []),
+    ...(report.differs.includes('autoApprove') ? ruleSteps(rulesIn(before), rulesIn(after), deps) : []),
   ];
-  return saved.includes(true);
+  let end: SaveEnd = first ?? 'kept';
+  for (const step of steps) {
+    if (!(await step())) return end;
+    end = 'saved';
+  }
+  return end;
 }
 
-interface Keys {
-  readonly keys: readonly string[];
-  readonly after: JsonObject;
-  readonly report: ReplayReport;
+async function isStill(before: JsonObject, { session }: SaveDeps): Promise<boolean> {
+  return canonicalJson(await session.use(({ policy }) => policy.settings())) === canonicalJson(before);
 }
 
-async function saveKeys({ keys, after, report }: Keys, deps: SaveDeps): Promise<boolean> {
+async function saveKeys(keys: readonly string[], { before, after, report }: EditedPolicy, deps: Saving): Promise<SaveEnd> {
+  if (!(await confirmRun(keysQuestion(keys, report), deps.confirm))) return 'kept';
+  // A dialog may stay open for long: whole keys are written, and would take back what somebody else set meanwhile.
+  if (!(await isStill(before, deps))) return 'elsewhere';
+  const { written } = deps;
+  for (const key of keys) {
+    const own = written.read(key);
+    await written.write(key, key === 'workspace' ? { ...(isJsonObject(own) ? own : {}), requireSandbox: requiresSandbox(after) } : after[key]);
+  }
+  if (report.loosens.length > 0) {
+    // What waits is known to the App of the new settings alone.
+    deps.session.reload();
+    await written.agree();
+  }
+  return 'saved';
+}
+
+function keysQuestion(keys: readonly string[], report: ReplayReport): Confirmation {
   const looser = report.loosens.map((line) => `· ${showPlainly(line, 1_000)}`);
   const detail = [
     t('Settings: {0}.', keys.map((key) => `banksman.${key}`).join(', ')),
@@ -55,26 +98,13 @@ async function saveKeys({ keys, after, report }: Keys, deps: SaveDeps): Promise<
       ? []
       : [t('Looser; where that is less than what was agreed to last, it is asked about once more before it counts:'), ...looser]),
   ];
-  const question = {
+  return {
     key: 'save the policy',
     title: t('Save these settings?'),
     detail: detail.join('\n\n'),
     stay: t('Keep the Old Values'),
     proceed: t('Save'),
   };
-  if (!(await confirmRun(question, deps.confirm))) return false;
-  const settings = workspace.getConfiguration('banksman');
-  for (const key of keys) {
-    const own = settings.inspect(key)?.globalValue;
-    const value = key === 'workspace' ? { ...(isJsonObject(own) ? own : {}), requireSandbox: requiresSandbox(after) } : after[key];
-    await settings.update(key, value, ConfigurationTarget.Global);
-  }
-  if (looser.length > 0) {
-    // What waits is known to the App of the new settings alone.
-    deps.session.reload();
-    await commands.executeCommand('banksman.agreeConfiguration');
-  }
-  return true;
 }
 
 function requiresSandbox({ workspace: own }: JsonObject): boolean {
@@ -93,14 +123,17 @@ function rulesIn({ autoApprove }: JsonObject): readonly Rule[] {
   return Array.isArray(autoApprove) ? (autoApprove as readonly Rule[]) : [];
 }
 
-async function saveRules(before: readonly Rule[], after: readonly Rule[], deps: SaveDeps): Promise<boolean> {
-  const has = (rules: readonly Rule[], { pattern, action }: Rule) =>
-    rules.some((rule) => rule.pattern === pattern && rule.action === action);
-  let changed = false;
-  for (const rule of after) if (!has(before, rule)) changed = (await addRule(rule, deps)) || changed;
+function ruleSteps(before: readonly Rule[], after: readonly Rule[], deps: SaveDeps): readonly (() => Promise<boolean>)[] {
+  const isNew = ({ pattern, action }: Rule) => !before.some((rule) => rule.pattern === pattern && rule.action === action);
   const gone = before.filter(({ pattern }) => !after.some((rule) => rule.pattern === pattern));
-  for (const { pattern } of gone) changed = (await deps.session.use((app) => removeRule(app, pattern, deps))) || changed;
-  return changed;
+  return [
+    ...after.filter(isNew).map((rule) => () => addRule(rule, deps)),
+    ...gone.map(
+      ({ pattern }) =>
+        () =>
+          deps.session.use((app) => removeRule(app, pattern, deps)),
+    ),
+  ];
 }
 
 export function addRule({ pattern, action }: Rule, deps: SaveDeps): Promise<boolean> {
