@@ -37,14 +37,26 @@ const ticketPattern = /^([0-9a-f]{64})\n$/;
 /** The window's side. @param read what holds now; where that throws, servers keep what they have */
 export function offerEditorSettings(read: () => Promise<EditorSettings>, onError: (error: unknown) => void): EditorSettingsOffer {
   const tickets = new Set<string>();
+  const met = new Set<Socket>();
   const heard = new Set<Socket>();
   let place: Promise<Place> | undefined;
-  const tell = async (peers: readonly Socket[]) => {
-    if (peers.length === 0) return;
-    const line = `${JSON.stringify(await read())}\n`;
-    for (const peer of peers) peer.write(line);
+  let last = Promise.resolve();
+  // One after the other: a look that took long would put what held before over what holds now, which may be stricter.
+  const tell = (peers: () => readonly Socket[], failed?: () => void) => {
+    last = last.then(async () => {
+      try {
+        const now = peers();
+        const line = now.length === 0 ? '' : `${JSON.stringify(await read())}\n`;
+        for (const peer of now) peer.write(line);
+      } catch (thrown) {
+        onError(thrown);
+        failed?.();
+      }
+    });
   };
   const meet = (peer: Socket) => {
+    met.add(peer);
+    peer.on('close', () => void (met.delete(peer) && heard.delete(peer)));
     peer.on('error', () => peer.destroy()).setTimeout(ticketMs, () => peer.destroy());
     let said = '';
     peer.setEncoding('utf8').on('data', (part: string) => {
@@ -53,11 +65,11 @@ export function offerEditorSettings(read: () => Promise<EditorSettings>, onError
       const [, ticket = ''] = ticketPattern.exec(said) ?? [];
       if (!tickets.delete(ticket)) return void peer.destroy();
       peer.setTimeout(0).removeAllListeners('data').resume();
-      heard.add(peer.on('close', () => heard.delete(peer)));
-      tell([peer]).catch((error: unknown) => {
-        onError(error);
-        peer.destroy();
-      });
+      heard.add(peer);
+      tell(
+        () => [peer],
+        () => peer.destroy(),
+      );
     });
   };
   return {
@@ -68,9 +80,10 @@ export function offerEditorSettings(read: () => Promise<EditorSettings>, onError
       tickets.add(ticket);
       return `${ticket}@${address}`;
     },
-    changed: () => void tell([...heard]).catch(onError),
+    changed: () => tell(() => [...heard]),
     dispose() {
-      for (const peer of heard) peer.destroy();
+      tickets.clear();
+      for (const peer of met) peer.destroy();
       void place?.then((open) => open.close(), onError);
     },
   };

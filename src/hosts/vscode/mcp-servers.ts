@@ -31,11 +31,11 @@ export function registerMcpServer({ context, log, settings, places }: McpServerD
     changed,
     lm.registerMcpServerDefinitionProvider(mcpProviderId, {
       onDidChangeMcpServerDefinitions: changed.event,
-      // SECURITY: in a folder that nobody trusts the window's own tools only read; a server does not know of it.
-      provideMcpServerDefinitions: () => (isOffered() && workspace.isTrusted ? [definition(context)] : []),
+      provideMcpServerDefinitions: () => (isAllowed() ? [definition(context)] : []),
       // Only here, when it starts: what is provided the editor keeps on its disk.
       resolveMcpServerDefinition: async (server) => {
-        if (!(server instanceof McpStdioServerDefinition)) return undefined;
+        // The editor starts what it kept of an earlier window as well.
+        if (!isAllowed() || !(server instanceof McpStdioServerDefinition)) return undefined;
         const { offerEditorSettings, ticketVariable } = await import('#app/clients/editor-settings');
         offer ??= offerEditorSettings(read, onError);
         server.env = { ...server.env, [ticketVariable]: await offer.ticket() };
@@ -49,7 +49,8 @@ export function registerMcpServer({ context, log, settings, places }: McpServerD
     }),
     workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration(mcpServerSetting)) changed.fire();
-      else if (event.affectsConfiguration('banksman')) offer?.changed();
+      // Of this one, too: a file of settings that is saved may have changed others with it.
+      if (event.affectsConfiguration('banksman')) offer?.changed();
     }),
     secrets.onDidChange(({ key }) => {
       if (key.startsWith(tokenSecret(''))) offer?.changed();
@@ -58,9 +59,12 @@ export function registerMcpServer({ context, log, settings, places }: McpServerD
   return { dispose: () => parts.toReversed().forEach((part) => void part.dispose()) };
 }
 
-/** The user's own value: no repository turns it on. */
-function isOffered(): boolean {
-  return workspace.getConfiguration().inspect(mcpServerSetting)?.globalValue === true;
+/**
+ * SECURITY: by the user's own value, for no repository turns it on; and in a folder that somebody trusts alone: in another the window's own tools only read,
+ * and a server does not know of it.
+ */
+function isAllowed(): boolean {
+  return workspace.isTrusted && workspace.getConfiguration().inspect(mcpServerSetting)?.globalValue === true;
 }
 
 function definition({ extensionPath, extension }: McpServerDeps['context']): McpStdioServerDefinition {
