@@ -7,13 +7,14 @@ import { abortOnCancel } from '../tools/call-progress.ts';
 import { askModel } from './ask-model.ts';
 import { doctorInChat, explainInChat, statusInChat, undoInChat } from './looks.ts';
 import type { TurnMemory } from './memory.ts';
-import type { ParticipantDeps, SignalledTurn, Turn } from './turn.ts';
+import { type ParticipantDeps, type SignalledTurn, type Turn, untilCancelled } from './turn.ts';
 
 /** Never rejects: what goes wrong is said. */
 export async function answer(turn: Turn, deps: ParticipantDeps): Promise<ChatResult> {
   const call = abortOnCancel(turn.token);
   try {
-    const memory = await wayOf(turn.request.command)({ ...turn, signal: call.signal }, deps);
+    const stream = untilCancelled(turn.stream, call.signal);
+    const memory = await wayOf(turn.request.command)({ ...turn, stream, signal: call.signal }, deps);
     return { metadata: { turn: memory } };
   } catch (thrown) {
     if (call.signal.aborted) return {};

@@ -1,9 +1,9 @@
 /** A question that a model answers: what it is told and shown, the loop, and what is said at its end. */
-import { ChatRequestTurn, ChatResponseMarkdownPart, ChatResponseTurn, workspace } from 'vscode';
+import { ChatRequestTurn, ChatResponseMarkdownPart, ChatResponseTurn, Location, Uri, workspace } from 'vscode';
 import { tierOfPicked } from '#app/for-hosts';
 import type { Agent } from '#kernel/agent';
 import { Fault } from '#kernel/errors';
-import { isJsonObject } from '#kernel/json';
+import { isJsonObject, type JsonObject } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
 import { showPlainly } from '#kernel/text/text';
 import type { ModelTier } from '#kernel/tiers';
@@ -21,7 +21,7 @@ import { exchangeOf, recall, remember, type TurnMemory, type WaitingCall } from 
 import { createModelText } from './model-text.ts';
 import { questionWords, rulesFor, stillWaits } from './model-words.ts';
 import { type Circumstances, offerFor } from './offer.ts';
-import { attachedTo } from './references.ts';
+import { type AttachedPlace, attachedTo } from './references.ts';
 import { sayCall, sayEnd, sayNoTools, sayNotRead, sayPlace, sayStart, sayWaiting } from './say.ts';
 import type { ParticipantDeps, SignalledTurn, Turn } from './turn.ts';
 
@@ -47,13 +47,12 @@ async function converse(turn: SignalledTurn, deps: ParticipantDeps, opening: rea
   const attached = await attachments(turn, deps);
   const text = createModelText();
   const show = (words: string) => {
-    // The editor closes the stream a second after a cancel.
-    if (words !== '' && !signal.aborted) stream.markdown(words);
+    if (words !== '') stream.markdown(words);
   };
   const call = async (tool: ToolDescription, input: unknown) => {
     show(text.rest());
     const outcome = await callTool(tool, input, { turn, deps });
-    if (!signal.aborted) sayCall(turn, tool, outcome);
+    sayCall(turn, tool, outcome);
     return outcome;
   };
   const { end, calls, said } = await runLoop(
@@ -118,7 +117,7 @@ async function callTool(tool: ToolDescription, input: unknown, { turn, deps: { r
   const isPlan = turn.request.command === 'plan';
   const gate: typeof runner.gate = {
     ask(request, done) {
-      if (!turn.signal.aborted) sayWaiting(turn, request);
+      sayWaiting(turn, request);
       runner.gate.ask(request, done);
     },
   };
@@ -138,10 +137,19 @@ async function callTool(tool: ToolDescription, input: unknown, { turn, deps: { r
 async function attachments(turn: SignalledTurn, deps: ParticipantDeps): Promise<string> {
   const tool = deps.tools.find(({ name }) => name === 'read_file');
   if (tool === undefined || turn.request.references.length === 0) return '';
-  const { text, read, notRead } = await attachedTo(turn.request.references, (input) => callTool(tool, input, { turn, deps }));
+  const readFile = (input: JsonObject) => callTool(tool, input, { turn, deps });
+  const { text, read, notRead } = await attachedTo(turn.request.references, { readFile, placeOf });
   for (const place of read) turn.stream.reference(place);
   sayNotRead(turn, notRead);
   return text;
+}
+
+function placeOf(value: unknown): AttachedPlace | undefined {
+  const isPart = value instanceof Location;
+  if (!isPart && !(value instanceof Uri)) return undefined;
+  const uri = isPart ? value.uri : value;
+  const isDirty = workspace.textDocuments.some((document) => document.isDirty && document.uri.toString() === uri.toString());
+  return { uri, name: workspace.asRelativePath(uri), isDirty, shown: value, ...(isPart ? { range: value.range } : {}) };
 }
 
 /** What was said to this participant before, in this chat. */

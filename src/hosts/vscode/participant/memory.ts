@@ -1,4 +1,5 @@
 /** What a turn leaves behind for the next one: the editor keeps it with the chat, as JSON, and shows it to nobody else. */
+import { requestIdPattern } from '#kernel/approval/request';
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
 import type { DoneCall } from './agent-loop.ts';
 import type { Message } from './conversation.ts';
@@ -71,13 +72,18 @@ export function recall(metadata: unknown): TurnMemory | undefined {
 }
 
 function waitingCall({ requestId, tool, input }: JsonObject): WaitingCall | undefined {
-  if (typeof requestId !== 'string' || typeof tool !== 'string' || !isJsonObject(input)) return undefined;
+  if (typeof requestId !== 'string' || !requestIdPattern.test(requestId) || !isToolName(tool) || !isJsonObject(input)) return undefined;
   return { requestId, tool, input };
 }
 
 function doneBefore({ tool, input, summary }: JsonObject): TurnMemory['calls'] {
-  if (typeof tool !== 'string' || !isJsonObject(input) || typeof summary !== 'string') return [];
-  return [{ tool, input, summary: summary.slice(0, longestSummary) }];
+  if (!isToolName(tool) || !isJsonObject(input) || typeof summary !== 'string') return [];
+  return [{ tool, input: smallInput(input), summary: summary.slice(0, longestSummary) }];
+}
+
+/** One of this version or of another; a provider takes no name of another form. */
+function isToolName(value: JsonValue | undefined): value is string {
+  return typeof value === 'string' && /^[a-z][a-z0-9_]{0,50}$/.test(value);
 }
 
 function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {
