@@ -3,6 +3,7 @@ import { type Agent, type AgentHost, agentHosts } from '#kernel/agent';
 import type { AuditRecord } from '#kernel/audit-event';
 import type { Effect } from '#kernel/decision';
 import { isJsonObject, type JsonObject, type JsonValue, textOf } from '#kernel/json';
+import { showPlainly } from '#kernel/text/text';
 import { modelTiers } from '#kernel/tiers';
 import type { Tool } from '#kernel/tool';
 
@@ -61,7 +62,7 @@ function readCall(record: AuditRecord, tools: ReadonlyMap<string, Tool>): ReadCa
   if (name === undefined || agent === undefined || Number.isNaN(at))
     return unfit('the record is of another form (an older or a newer version wrote it)');
   const tool = tools.get(name);
-  if (tool === undefined) return unfit(`there is no tool \`${name.slice(0, 60)}\` in this version`);
+  if (tool === undefined) return unfit(`there is no tool \`${showPlainly(name, 60)}\` in this version`);
   if (tool.internal === true) return unfit('it applied what a person had approved as a whole (held changes, a plan), which is not kept');
   const input = attributes['gen_ai.tool.call.arguments'];
   const flaw = inputFlaw(input);

@@ -13,6 +13,8 @@ export interface TopScreen extends Screen {
 export interface TopFacts {
   readonly level: string;
   readonly isPaused: boolean;
+  /** Why the last look at what waits did not succeed. */
+  readonly failed?: string;
   /** What waits for a person, the oldest first. */
   readonly waiting: readonly Pick<RequestRecord, 'id' | 'title' | 'tier' | 'agent' | 'createdAt' | 'expiresAt'>[];
   /** More wait than are in `waiting`. */
@@ -59,8 +61,10 @@ export function topLines(facts: TopFacts, chosen: string | undefined, screen: To
   });
 }
 
-function headLine({ level, isPaused, waiting, more, now }: TopFacts): Line {
-  const counts = `${waiting.length}${more ? '+' : ''} waiting`;
+function headLine({ level, isPaused, waiting, more, failed, now }: TopFacts): Line {
+  const known = `${waiting.length}${more ? '+' : ''} waiting`;
+  const unread = waiting.length === 0 ? '' : `${known} when last read`;
+  const counts = failed === undefined ? known : unread;
   const time = new Date(now).toLocaleTimeString('en-GB');
   const paused = isPaused ? '  AGENTS PAUSED' : '';
   return { text: `banksman top  ${time}  level ${showPlainly(level, 20)}${paused}  ${counts}`, style: isPaused ? 'yellow' : 'bold' };
@@ -71,9 +75,15 @@ function keysLine({ waiting }: TopFacts): Line {
   return { text: `${answers}q leave`, style: 'dim' };
 }
 
+function waitingLines(facts: TopFacts, chosen: string | undefined, room: number): readonly Line[] {
+  const { waiting, failed } = facts;
+  if (failed === undefined) return waiting.length === 0 ? [{ text: 'Nothing waits for a person.', style: 'dim' }] : requestLines(facts, chosen, room);
+  const flaw: Line = { text: `What waits cannot be read: ${showPlainly(failed, 200)}`, style: 'red' };
+  return waiting.length === 0 ? [flaw] : [flaw, ...requestLines(facts, chosen, Math.max(2, room - 1))];
+}
+
 /** The chosen one is always among those that are shown. */
-function waitingLines({ waiting, more, now }: TopFacts, chosen: string | undefined, room: number): readonly Line[] {
-  if (waiting.length === 0) return [{ text: 'Nothing waits for a person.', style: 'dim' }];
+function requestLines({ waiting, more, now }: TopFacts, chosen: string | undefined, room: number): readonly Line[] {
   const rows = room - 1;
   const at = Math.max(
     0,

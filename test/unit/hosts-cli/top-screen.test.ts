@@ -67,6 +67,15 @@ describe('a screen', () => {
     expect(text).toContain('far: refused');
   });
 
+  it('says that requests cannot be read, and never that nothing waits then', () => {
+    const none = topLines(facts({ failed: 'the store is locked' }), undefined, screen(120, 24)).join('\n');
+    expect(none).toContain('What waits cannot be read: the store is locked');
+    expect(none).not.toMatch(/Nothing waits|0 waiting/);
+    const old = topLines(facts({ failed: 'gone', waiting: [request(100), request(101)] }), 'req-00000101', screen(80, leastHeight));
+    expect(old).toHaveLength(leastHeight);
+    expect(old.join('\n')).toMatch(/2 waiting when last read[^]*cannot be read: gone[^]*> req-00000101/);
+  });
+
   it.each([
     [leastWidth, leastHeight],
     [40, 10],
@@ -102,7 +111,7 @@ describe('a screen', () => {
       { name: hostile, resources: [], failed: hostile },
     ];
     const lines = topLines(
-      facts({ level: hostile, waiting: [request(1, hostile)], attempts, clusters }),
+      facts({ level: hostile, failed: hostile, waiting: [request(1, hostile)], attempts, clusters }),
       'req-00000001',
       screen(200, 40, colours),
     );

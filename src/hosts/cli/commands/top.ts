@@ -136,7 +136,7 @@ class Facts {
   /** Asked, and not answered yet. */
   readonly #asked = new Set<string>();
   #clusters: readonly ClusterFacts[];
-  #rest: Omit<TopFacts, 'clusters' | 'now'> = { level: '…', isPaused: false, waiting: [], more: false, attempts: [] };
+  #rest: Omit<TopFacts, 'clusters' | 'now'> = { level: '…', isPaused: false, failed: 'looking', waiting: [], more: false, attempts: [] };
 
   constructor(app: App, signal: AbortSignal) {
     this.#app = app;
@@ -155,7 +155,7 @@ class Facts {
     const tell = () => {
       if (!signal.aborted) changed();
     };
-    const requests = () => void this.#readRequests().then(tell, tell);
+    const requests = () => void this.#readRequests().then(tell);
     const clusters = () => {
       for (const name of this.#app.live.clusters) void this.#readCluster(name, signal).then(tell, tell);
     };
@@ -171,13 +171,22 @@ class Facts {
   }
 
   async #readRequests(): Promise<void> {
+    try {
+      this.#rest = await this.#waiting();
+    } catch (thrown) {
+      // As for a cluster: what was seen last stays, and says that it is old.
+      this.#rest = { ...this.#rest, failed: toFault(thrown).message };
+    }
+  }
+
+  async #waiting(): Promise<Omit<TopFacts, 'clusters' | 'now'>> {
     const { approvals, security, attempts } = this.#app;
     const [page, level, running] = await Promise.all([
       approvals.list({ statuses: ['pending'], limit: mostWaiting }),
       security.level(),
       attempts.list(),
     ]);
-    this.#rest = {
+    return {
       level: level.level,
       isPaused: level.paused !== undefined,
       waiting: page.records.toSorted((a, b) => a.createdAt - b.createdAt),

@@ -204,6 +204,7 @@ describe('what cannot be replayed', () => {
       run('x', { 'gen_ai.tool.call.arguments': { truncated: '{"command":"', bytes: 9_000 } }),
       run('curl -H [redacted:token]'),
       call('tool.finished', { tool: 'get_moon', input: {} }),
+      call('tool.finished', { tool: 'x\u001b[2J\u202ey', input: {} }),
       call('tool.finished', { tool: 'read_file', input: { path: 'a', strange: 1 } }),
       call('tool.finished', { tool: 'get_vms', input: {}, agent: 'laptop' }),
       call('tool.finished', { tool: 'read_file', input: { path: 'a' } }),
@@ -211,7 +212,9 @@ describe('what cannot be replayed', () => {
     ]);
     const report = await replayed(records, { edited: { securityLevel: 'strict' } });
     const why = report.notJudged.map(({ why: words }) => words).join('\n');
-    expect(report).toMatchObject({ calls: 7, judged: 0, changed: 0 });
+    expect(report).toMatchObject({ calls: 8, judged: 0, changed: 0 });
+    // What an agent called a tool stands on a terminal.
+    expect(why).not.toMatch(/[\p{Cf}\u001b]/u);
     for (const words of [
       'too long to be kept',
       'secrets were taken out',
@@ -222,6 +225,13 @@ describe('what cannot be replayed', () => {
       'as a whole',
     ])
       expect(why).toContain(words);
+  });
+
+  it('is named with so many reasons, however many names an agent thought of', async () => {
+    const records = trail(Array.from({ length: 300 }, (_, n) => call('tool.finished', { tool: `get_moon_${n}`, input: {} })));
+    const { notJudged } = await replayed(records, { edited: {} });
+    expect(notJudged.length).toBeLessThan(120);
+    expect(notJudged.reduce((sum, { calls: count }) => sum + count, 0)).toBe(300);
   });
 
   it('is a file’s size, kind or link of then, in no way: what was refused by it stays refused', async () => {
