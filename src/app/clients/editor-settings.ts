@@ -14,7 +14,7 @@ import { isJsonObject } from '#kernel/json';
 export interface EditorSettings {
   /** As one raw configuration, with an absolute `workspace.root`. */
   readonly settings: Readonly<Record<string, unknown>>;
-  /** Of clusters, by their names. */
+  /** Of clusters, by their names, as they are stored: whoever uses one looks whether its place is the one that counts by then. */
   readonly tokens: Readonly<Record<string, string>>;
 }
 
@@ -40,37 +40,18 @@ export function offerEditorSettings(read: () => Promise<EditorSettings>, onError
   const met = new Set<Socket>();
   const heard = new Set<Socket>();
   let place: Promise<Place> | undefined;
-  let last = Promise.resolve();
-  // One after the other: a look that took long would put what held before over what holds now, which may be stricter.
-  const tell = (peers: () => readonly Socket[], failed?: () => void) => {
-    last = last.then(async () => {
-      try {
-        const now = peers();
-        const line = now.length === 0 ? '' : `${JSON.stringify(await read())}\n`;
-        for (const peer of now) peer.write(line);
-      } catch (thrown) {
-        onError(thrown);
-        failed?.();
-      }
-    });
-  };
+  const tell = createTeller(read, onError);
   const meet = (peer: Socket) => {
     met.add(peer);
     peer.on('close', () => void (met.delete(peer) && heard.delete(peer)));
-    peer.on('error', () => peer.destroy()).setTimeout(ticketMs, () => peer.destroy());
-    let said = '';
-    peer.setEncoding('utf8').on('data', (part: string) => {
-      said += part;
-      if (!said.includes('\n') && said.length <= 64) return;
-      const [, ticket = ''] = ticketPattern.exec(said) ?? [];
-      if (!tickets.delete(ticket)) return void peer.destroy();
-      peer.setTimeout(0).removeAllListeners('data').resume();
+    const welcome = () => {
       heard.add(peer);
       tell(
         () => [peer],
         () => peer.destroy(),
       );
-    });
+    };
+    untilTicket(peer, (ticket) => tickets.delete(ticket), welcome);
   };
   return {
     async ticket() {
@@ -87,6 +68,37 @@ export function offerEditorSettings(read: () => Promise<EditorSettings>, onError
       void place?.then((open) => open.close(), onError);
     },
   };
+}
+
+/** One after the other: a look that took long would put what held before over what holds now, which may be stricter. */
+function createTeller(read: () => Promise<EditorSettings>, onError: (error: unknown) => void) {
+  let last = Promise.resolve();
+  return (peers: () => readonly Socket[], failed?: () => void): void => {
+    last = last.then(async () => {
+      try {
+        const now = peers();
+        const line = now.length === 0 ? '' : `${JSON.stringify(await read())}\n`;
+        for (const peer of now) peer.write(line);
+      } catch (thrown) {
+        onError(thrown);
+        failed?.();
+      }
+    });
+  };
+}
+
+/** Who shows none in time, or another, is cut off. */
+function untilTicket(peer: Socket, isGood: (ticket: string) => boolean, welcome: () => void): void {
+  peer.on('error', () => peer.destroy()).setTimeout(ticketMs, () => peer.destroy());
+  let said = '';
+  peer.setEncoding('utf8').on('data', (part: string) => {
+    said += part;
+    if (!said.includes('\n') && said.length <= 64) return;
+    const [, ticket = ''] = ticketPattern.exec(said) ?? [];
+    if (!isGood(ticket)) return void peer.destroy();
+    peer.setTimeout(0).removeAllListeners('data').resume();
+    welcome();
+  });
 }
 
 interface Place {

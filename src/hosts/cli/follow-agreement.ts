@@ -12,10 +12,12 @@ import { type OwnOptions, openApp, withApp } from './session.ts';
 /** Between two looks at approvals, pins, configuration and trail. In ms. */
 const alarmMs = 30_000;
 
+export type HeldParts = Required<Pick<OwnOptions, 'config' | 'origin' | 'clusterToken'>>;
+
 /** A configuration that somebody else holds, and that may change. */
 export interface HeldConfig {
   /** As it is now. @throws {Fault} `bad_config` */
-  parts(): Required<Pick<OwnOptions, 'config' | 'origin' | 'clusterToken'>>;
+  parts(): HeldParts;
   onChange(listener: () => void): void;
 }
 

@@ -77,7 +77,8 @@ function keysLine({ waiting }: TopFacts): Line {
 
 function waitingLines(facts: TopFacts, chosen: string | undefined, room: number): readonly Line[] {
   const { waiting, failed } = facts;
-  if (failed === undefined) return waiting.length === 0 ? [{ text: 'Nothing waits for a person.', style: 'dim' }] : requestLines(facts, chosen, room);
+  if (failed === undefined)
+    return waiting.length === 0 ? [{ text: 'Nothing waits for a person.', style: 'dim' }] : requestLines(facts, chosen, room);
   const flaw: Line = { text: `What waits cannot be read: ${showPlainly(failed, 200)}`, style: 'red' };
   return waiting.length === 0 ? [flaw] : [flaw, ...requestLines(facts, chosen, Math.max(2, room - 1))];
 }

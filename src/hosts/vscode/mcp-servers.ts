@@ -5,9 +5,9 @@
 import path from 'node:path';
 import { EventEmitter, type ExtensionContext, lm, McpStdioServerDefinition, type SecretStorage, workspace } from 'vscode';
 import type { EditorSettings, EditorSettingsOffer } from '#app/clients/editor-settings';
+import { type TokenPlace, tokenSecret } from '#app/clusters/bound-token';
 import { reasonOf } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
-import { type TokenPlace, tokenFor, tokenSecret } from './cluster-token.ts';
 import { mcpProviderId, mcpServerSetting } from './contributes/names.ts';
 import type { Disposable } from './disposables.ts';
 
@@ -21,7 +21,10 @@ interface McpServerDeps {
 
 export function registerMcpServer({ context, log, settings, places }: McpServerDeps): Disposable {
   const { secrets } = context;
-  const read = async (): Promise<EditorSettings> => ({ settings: await settings(), tokens: await tokensOf(await places(), secrets) });
+  const read = async (): Promise<EditorSettings> => {
+    const names = (await places()).map(({ name }) => name);
+    return { settings: await settings(), tokens: await tokensOf(names, secrets) };
+  };
   const onError = (error: unknown) => log.warn(`an MCP server does not hear the settings: ${reasonOf(error)}`);
   // Most windows start none.
   let offer: EditorSettingsOffer | undefined;
@@ -78,17 +81,8 @@ function definition({ extensionPath, extension }: McpServerDeps['context']): Mcp
   return server;
 }
 
-/** SECURITY: of each place what was stored for it, and nothing where the settings name another. */
-async function tokensOf(places: readonly TokenPlace[], secrets: SecretStorage): Promise<Record<string, string>> {
-  const kept = await Promise.all(places.map(async (place) => [place, await secrets.get(tokenSecret(place.name))] as const));
-  return Object.fromEntries(kept.flatMap(([place, stored]) => (stored === undefined ? [] : tokenAt(stored, place))));
-}
-
-function tokenAt(stored: string, place: TokenPlace): readonly (readonly [string, string])[] {
-  try {
-    return [[place.name, tokenFor(stored, place)]];
-  } catch {
-    // The server says that it has none, and the editor's own Doctor why.
-    return [];
-  }
+/** SECURITY: as they are stored: the server, too, sends each where it was stored for, and nowhere else. */
+async function tokensOf(names: readonly string[], secrets: SecretStorage): Promise<Record<string, string>> {
+  const kept = await Promise.all(names.map(async (name) => [name, await secrets.get(tokenSecret(name))] as const));
+  return Object.fromEntries(kept.flatMap(([name, stored]) => (stored === undefined ? [] : [[name, stored] as const])));
 }

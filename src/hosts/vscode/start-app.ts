@@ -4,11 +4,11 @@
  */
 import * as path from 'node:path';
 import { type ExtensionContext, env, workspace } from 'vscode';
+import { type TokenPlace, tokenFor, tokenSecret } from '#app/clusters/bound-token';
 import { serviceSocket } from '#app/config/service-config';
 import type { PlanHandOver } from '#app/plans/plans';
 import type { App } from '#kernel/app';
 import type { Log } from '#kernel/ports/log';
-import { type TokenPlace, tokenFor, tokenSecret } from './cluster-token.ts';
 import type { Demo } from './first-run/demo.ts';
 import { t } from './l10n.ts';
 import { notify } from './notify.ts';

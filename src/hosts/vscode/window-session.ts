@@ -3,6 +3,7 @@
 import { userInfo } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ExtensionContext, type LogOutputChannel, window, workspace } from 'vscode';
+import { tokenSecret } from '#app/clusters/bound-token';
 import { defaultConfigFile, defaultStateDir } from '#app/config/paths';
 import { createHandOver } from '#app/plans/hand-over';
 import type { PlanHandOver } from '#app/plans/plans';
@@ -16,7 +17,6 @@ import { readSigner } from './approval-key.ts';
 import { PendingFeed } from './approvals-view/pending-feed.ts';
 import { createApprovalsViews } from './approvals-view/request-list.ts';
 import { RowFocus } from './approvals-view/row-focus.ts';
-import { tokenSecret } from './cluster-token.ts';
 import { registerClusterView } from './cluster-view/register-cluster-view.ts';
 import { createWriteDiff, registerApprovalCommands } from './commands/approval-commands.ts';
 import { type ClusterActionDeps, registerClusterActions, runByHand } from './commands/cluster-actions.ts';

@@ -1,9 +1,9 @@
 /** The settings `banksman.*`, as a person set them for this machine. */
 import * as path from 'node:path';
 import { type ConfigurationChangeEvent, workspace } from 'vscode';
+import type { TokenPlace } from '#app/clusters/bound-token';
 import { type Config, clusterSchema, configSchema, parseConfig } from '#app/config/config';
 import { isJsonObject } from '#kernel/json';
-import type { TokenPlace } from './cluster-token.ts';
 
 /** @throws {Fault} `bad_config` that names the setting */
 export function settingsOf(stateDir: string): Config {

@@ -7,6 +7,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type EditorSettings, type EditorSettingsOffer, offerEditorSettings, ticketVariable } from '#app/clients/editor-settings';
+import { boundToken, type TokenPlace } from '#app/clusters/bound-token';
 import type { App } from '#kernel/app';
 import { guestStatus, startWorld, type World } from '../app/support.ts';
 import { callTool } from './clients.ts';
@@ -102,6 +103,20 @@ describe('a server that a window starts', () => {
     window.changed();
     await vi.waitFor(() => expect(said()).toContain('securityLevel'), { timeout: 30_000 });
     expect((await callTool(client, 'get_vms')).outcome.status).toBe('ok');
+  });
+
+  it('sends a token to the cluster that it was stored for, and nowhere else, whatever the settings say by then', async () => {
+    openWindow();
+    const [cluster] = told.settings['clusters'] as readonly TokenPlace[];
+    const [[name, secret]] = Object.entries(told.tokens) as [[string, string]];
+    if (cluster === undefined) throw new Error('the demo has a cluster');
+    told = { ...told, tokens: { [name]: boundToken(secret, { ...cluster, endpoints: ['https://127.0.0.1:1'] }) } };
+    const elsewhere = await startServer(await window.ticket());
+    expect((await callTool(elsewhere.client, 'get_vms')).outcome).toMatchObject({ status: 'error', code: 'token_elsewhere' });
+    told = { ...told, tokens: { [name]: boundToken(secret, cluster) } };
+    const { client } = await startServer(await window.ticket());
+    const { outcome } = await callTool(client, 'get_vms');
+    expect(outcome, outcome.message).toMatchObject({ status: 'ok' });
   });
 
   it('gets nothing for a ticket that was used, and starts on nothing else', async () => {

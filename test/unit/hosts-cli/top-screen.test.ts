@@ -73,7 +73,7 @@ describe('a screen', () => {
     expect(none).not.toMatch(/Nothing waits|0 waiting/);
     const old = topLines(facts({ failed: 'gone', waiting: [request(100), request(101)] }), 'req-00000101', screen(80, leastHeight));
     expect(old).toHaveLength(leastHeight);
-    expect(old.join('\n')).toMatch(/2 waiting when last read[^]*cannot be read: gone[^]*> req-00000101/);
+    expect(old.join('\n')).toMatch(/2 waiting when last read[\s\S]*cannot be read: gone[\s\S]*> req-00000101/);
   });
 
   it.each([

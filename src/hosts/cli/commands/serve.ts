@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { setFlagsFromString } from 'node:v8';
 import { hearEditorSettings, ticketVariable } from '#app/clients/editor-settings';
+import { tokenFor } from '#app/clusters/bound-token';
 import { parseConfig } from '#app/config/config';
 import { checkWorkspace } from '#app/config/paths';
 import { version } from '#app/for-hosts';
@@ -10,7 +11,7 @@ import type { ClientFolder } from '#hosts/mcp/client-folder';
 import type { CallingApp } from '#kernel/app';
 import { reasonOf } from '#kernel/errors';
 import { badUsage, type CommandOptions, operands, wholeNumber } from '../command-line.ts';
-import { type HeldConfig, type MoveTo, withFollowedApp } from '../follow-agreement.ts';
+import { type HeldConfig, type HeldParts, type MoveTo, withFollowedApp } from '../follow-agreement.ts';
 import { printError, printJson, stderrLog } from '../output.ts';
 import { stateDirOf } from '../session.ts';
 
@@ -72,10 +73,15 @@ async function editorLink(): Promise<{ readonly held: HeldConfig; close(): void 
   // Good for once, and nobody else's.
   delete process.env[ticketVariable];
   const { now, onChange, close } = await hearEditorSettings(ticket);
-  const parts: HeldConfig['parts'] = () => {
+  const parts = (): HeldParts => {
     const { settings, tokens } = now();
     const config = parseConfig(settings, 'settings `banksman.*`');
-    return { config, origin: 'editor', clusterToken: async ({ name }) => (Object.hasOwn(tokens, name) ? tokens[name] : undefined) };
+    // SECURITY: what counts may be another place than the settings name, where they wait for somebody to agree.
+    const clusterToken: HeldParts['clusterToken'] = async (cluster) => {
+      const stored = Object.hasOwn(tokens, cluster.name) ? tokens[cluster.name] : undefined;
+      return stored === undefined ? undefined : tokenFor(stored, cluster);
+    };
+    return { config, origin: 'editor', clusterToken };
   };
   return { held: { parts, onChange }, close };
 }

@@ -5,6 +5,7 @@
  */
 
 import { env } from 'vscode';
+import { tokenFromInput } from '#app/clusters/bound-token';
 import type { SeenCertificate, TokenRights } from '#app/clusters/new-cluster';
 import type { ClusterTrial, FoundNode } from '#app/clusters/try-cluster';
 import type { ClusterConfig } from '#app/config/config';
@@ -12,7 +13,6 @@ import type { ProtectionSuggestion } from '#kernel/app';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import { showPlainly } from '#kernel/text/text';
-import { tokenFromInput } from '../cluster-token.ts';
 import { plainLabel } from '../commands/picks.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';

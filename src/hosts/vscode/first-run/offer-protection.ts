@@ -3,12 +3,12 @@
  * another extension presses here only makes things stricter: taking protection away again is agreed to in the gate (docs/adr/0022-agreed-configuration.md).
  */
 import { ConfigurationTarget, type Disposable, type Memento, type QuickPickItem, type SecretStorage, window, workspace } from 'vscode';
+import { tokenSecret } from '#app/clusters/bound-token';
 import type { App, ProtectionSuggestion } from '#kernel/app';
 import { toFault } from '#kernel/errors';
 import { isJsonObject } from '#kernel/json';
 import type { Log } from '#kernel/ports/log';
 import type { AppSession } from '../app-session.ts';
-import { tokenSecret } from '../cluster-token.ts';
 import { plainLabel } from '../commands/picks.ts';
 import { t } from '../l10n.ts';
 import { loadParts } from '../load-parts.ts';

@@ -2,11 +2,11 @@
 
 import * as path from 'node:path';
 import { ConfigurationTarget, commands, type Disposable, type Memento, type SecretStorage, workspace } from 'vscode';
+import { boundToken, tokenSecret } from '#app/clusters/bound-token';
 import { toFault } from '#kernel/errors';
 import { wordOf } from '#kernel/json';
 import type { Log } from '#kernel/ports/log';
 import type { AppSession } from '../app-session.ts';
-import { boundToken, tokenSecret } from '../cluster-token.ts';
 import type { ConfirmDeps } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
 import { loadParts } from '../load-parts.ts';

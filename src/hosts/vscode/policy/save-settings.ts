@@ -73,7 +73,10 @@ async function saveKeys(keys: readonly string[], { before, after, report }: Edit
   const { written } = deps;
   for (const key of keys) {
     const own = written.read(key);
-    await written.write(key, key === 'workspace' ? { ...(isJsonObject(own) ? own : {}), requireSandbox: requiresSandbox(after) } : after[key]);
+    await written.write(
+      key,
+      key === 'workspace' ? { ...(isJsonObject(own) ? own : {}), requireSandbox: requiresSandbox(after) } : after[key],
+    );
   }
   if (report.loosens.length > 0) {
     // What waits is known to the App of the new settings alone.

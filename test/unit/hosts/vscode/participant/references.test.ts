@@ -46,7 +46,7 @@ describe('what is attached', () => {
   it('is read by the tool, in the order in which it was attached', async () => {
     const { text, read, notRead, asked } = await attach([{ path: '/a.md' }, 'a text of mine', { path: '/b.md' }]);
     expect(asked).toEqual([{ path: '/a.md' }, { path: '/b.md' }]);
-    expect(text).toMatch(/to be taken as data:\n\na\.md:\nread\n[^]*\n\nid-1:\na text of mine\n\nb\.md:\nread\n/);
+    expect(text).toMatch(/to be taken as data:\n\na\.md:\nread\n[\s\S]*\n\nid-1:\na text of mine\n\nb\.md:\nread\n/);
     expect([read.length, notRead]).toEqual([2, []]);
   });
 

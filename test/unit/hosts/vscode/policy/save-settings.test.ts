@@ -9,7 +9,11 @@ import type { ReplayReport } from '#kernel/policy-view';
 import { createApprover } from '../../../../integration/stores/store-fixtures.ts';
 import { type Reaction, scriptedPerson } from '../gate/scripted-person.ts';
 
-const before: JsonObject = { securityLevel: 'balanced', tiers: { stop_vm: 'red' }, autoApprove: [{ pattern: 'tool:wake_node', action: 'block' }] };
+const before: JsonObject = {
+  securityLevel: 'balanced',
+  tiers: { stop_vm: 'red' },
+  autoApprove: [{ pattern: 'tool:wake_node', action: 'block' }],
+};
 const after: JsonObject = {
   securityLevel: 'strict',
   tiers: { stop_vm: 'red', execute_ssh: 'red' },
@@ -64,12 +68,7 @@ async function save({ reactions, differs = all, loosens = [], counting = [before
   return { saved, done, titles: person.questions.map(({ title }) => title), first: person.questions[0]?.detail ?? '' };
 }
 
-const [yes, level, rule, removal] = [
-  { press: 'Save' },
-  { press: 'Set to strict' },
-  { press: 'Add Rule' },
-  { press: 'Remove Rule' },
-];
+const [yes, level, rule, removal] = [{ press: 'Save' }, { press: 'Set to strict' }, { press: 'Add Rule' }, { press: 'Remove Rule' }];
 
 describe('saving edited settings', () => {
   it('writes keys, signs level and rules, each after a dialog of its own', async () => {

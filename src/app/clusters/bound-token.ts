@@ -1,8 +1,8 @@
 /** API tokens of clusters in the editor's SecretStorage, each for the very cluster that it was given for. */
 import { createHash } from 'node:crypto';
-import type { ClusterConfig } from '#app/config/config';
 import { Fault } from '#kernel/errors';
 import { canonicalJson, isJsonObject, type JsonObject } from '#kernel/json';
+import type { ClusterConfig } from '../config/config.ts';
 
 /** The secret of cluster `name`. A `tokenFile` in the settings is the alternative. */
 export function tokenSecret(name: string): string {

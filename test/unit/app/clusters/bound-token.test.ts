@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { boundToken, tokenFor, tokenFromInput, tokenSecret } from '#hosts/vscode/cluster-token';
+import { boundToken, tokenFor, tokenFromInput, tokenSecret } from '#app/clusters/bound-token';
 
 const uuid = '0b1c2d3e-4f50-6172-8394-a5b6c7d8e9f0';
 
