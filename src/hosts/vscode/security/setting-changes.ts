@@ -40,7 +40,7 @@ export function levelChange(security: Security, now: EffectiveLevel, level: Secu
   };
 }
 
-export function resumption(security: Security, { by, at, reason }: Pause): SettingChange {
+export function resumption(security: Security, { by, at, reason, warning }: Pause): SettingChange {
   const since = at === 0 ? t('What is stored of the pause is damaged.') : t('Since {0}.', new Date(at).toLocaleString());
   return {
     question: {
@@ -49,6 +49,7 @@ export function resumption(security: Security, { by, at, reason }: Pause): Setti
       detail: [
         `${t('Paused by {0}.', showPlainly(by, 100))} ${since}`,
         ...(reason === undefined ? [] : [showPlainly(reason, 300)]),
+        ...(warning === undefined ? [] : [t('Somebody changed the store: {0}.', showPlainly(warning, 400))]),
         t('It counts for everyone on the same store.'),
       ].join('\n\n'),
       stay: t('Keep Them Paused'),

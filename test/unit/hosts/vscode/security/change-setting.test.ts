@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { settingContributions } from '#hosts/vscode/contributes/settings';
 import { createModalQueue } from '#hosts/vscode/gate/confirm-run';
 import { changeSetting } from '#hosts/vscode/security/change-setting';
-import { levelChange, levelWords, lifeInWords, ruleChange, ruleRemoval } from '#hosts/vscode/security/setting-changes';
+import { levelChange, levelWords, lifeInWords, resumption, ruleChange, ruleRemoval } from '#hosts/vscode/security/setting-changes';
 import type { App, AutoApproveRule, SettingResult } from '#kernel/app';
 import type { Signer } from '#kernel/approval/answer';
 import { ask } from '#kernel/decision';
@@ -98,6 +98,13 @@ describe('a change of the level', () => {
     expect(done).toEqual([]);
     expect(person.told).toEqual([{ kind: 'error', message: expect.stringContaining('not what was shown') }]);
   });
+});
+
+it('who lets agents go on is told where somebody changed the store', () => {
+  const pause = { by: 'user:bob', at: 1_800_000_000_000, reason: 'odd' };
+  const question = (more: object) => resumption(securityThat({}, []), { ...pause, ...more }).question.detail;
+  expect(question({ warning: 'it is no longer in the store\u202e' })).toContain('it is no longer in the store\\u{202e}');
+  expect(question({})).not.toContain('store:');
 });
 
 it('rules are shown with what they do, and nothing in them reorders', () => {
