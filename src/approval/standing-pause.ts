@@ -71,8 +71,7 @@ async function judge(stored: StoredPause | undefined, seen: SeenPauses, { clock,
     return seen.open === undefined ? { paused: undefined, seen } : hold(seen, seen.open, `it is no longer in the store, and ${takenOut}`);
   const now = clock.now();
   if ('lifted' in stored) return judgeLift(stored.lifted, seen, { now, flawOf });
-  const { pause } = stored;
-  return judgePause(isFarAhead(pause.at, now) ? { ...pause, at: 0 } : pause, seen);
+  return judgePause(atHonestTime(stored.pause, now), seen);
 }
 
 const takenOut = 'nobody signed that it is over: somebody who can write to the store took it out';
@@ -109,8 +108,10 @@ function createRecall({ clock, memory }: PauseDeps) {
   let own: SeenPauses = {};
   let written = '{}';
   const read = async (): Promise<SeenPauses> => {
-    const kept = await keptIn(memory, own, clock);
-    written = textOf(kept);
+    const found = await keptIn(memory, own, clock);
+    written = textOf(found);
+    const kept = believed(found, clock.now());
+    own = believed(own, clock.now());
     const open = newerOf(own.open, isOver(kept.open, own.lifted) ? undefined : kept.open);
     // SECURITY: what this process saw ends by a signature that it saw, not by what others wrote down.
     const lifted = own.open === undefined ? newest(own.lifted, kept.lifted) : own.lifted;
@@ -123,6 +124,18 @@ function createRecall({ clock, memory }: PauseDeps) {
     await memory?.write(seen).catch(() => undefined);
   };
   return { read, note };
+}
+
+/** A clock that was ahead when something was seen, and is right now: what it wrote is damaged, and vouches for nothing. */
+function believed({ open, lifted }: SeenPauses, now: number): SeenPauses {
+  return {
+    ...(open === undefined ? {} : { open: atHonestTime(open, now) }),
+    ...(lifted === undefined || isFarAhead(lifted, now) ? {} : { lifted }),
+  };
+}
+
+function atHonestTime(pause: Pause, now: number): Pause {
+  return isFarAhead(pause.at, now) ? { ...pause, at: 0 } : pause;
 }
 
 function isOver(open: Pause | undefined, lifted = -1): boolean {

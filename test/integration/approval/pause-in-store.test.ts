@@ -225,6 +225,21 @@ describe.each(Object.entries(engines))('a pause in %s', (_name, makeEngine) => {
     expect(JSON.parse(readFileSync(join(folder, name), 'utf8'))).toMatchObject({ lifted: expect.any(Number) });
   });
 
+  it('in a memory that a clock wrote which was ahead can be ended, and nobody’s lift ends another by it', async () => {
+    const engine = makeEngine();
+    const first = await machine(engine);
+    await first.settings.pause('user:bob');
+    const folder = join(first.stateDir, 'pauses');
+    const [name = ''] = readdirSync(folder);
+    writeFileSync(join(folder, name), JSON.stringify({ open: { by: 'user:bob', at: far }, lifted: far }));
+    const here = await machine(engine, first.stateDir);
+    expect(await here.paused()).toMatchObject({ by: 'user:bob' });
+    await engine.forge(await liftSigned(Date.now() + 60_000));
+    expect(await here.paused()).toMatchObject({ warning: expect.stringContaining('not trusted') });
+    expect(await here.settings.resume(alice.signer)).toMatchObject({ ok: true });
+    expect(await here.paused()).toBeUndefined();
+  });
+
   it('holds as long as the process does where nothing can be written down', async () => {
     const engine = makeEngine();
     const folder = temporaryFolder();
