@@ -106,6 +106,9 @@ describe('banksman top', () => {
     ]);
     expect(denied.status).toBe(0);
     expect(await statusOf(id)).toBe('denied');
+    // The choice moves on by itself when a request ends: what is denied is shown first, as what is approved is.
+    const asked = denied.screen.slice(denied.screen.indexOf(screenOff), denied.screen.indexOf('type `deny`'));
+    expect(asked).toContain('Stop VM 100');
   });
 
   it('has no colours where nobody wants them, and shows nothing of a title that a terminal obeys', async () => {

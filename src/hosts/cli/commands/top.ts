@@ -31,8 +31,9 @@ type Wish = { readonly key: 'quit' } | { readonly key: 'show' | 'approve' | 'den
 /** As if it had been typed: the card, the one-time code and the passphrase are asked for there, on the screen as it was before. */
 async function answer({ key, id }: Exclude<Wish, { key: 'quit' }>, options: CommandOptions): Promise<void> {
   try {
+    // Also of what is denied: the choice moves on by itself when a request ends.
+    await runApprovals(['show', id], options);
     if (key === 'deny') await confirmed('denying', [`Denying ${id} ends it.`], 'deny');
-    else await runApprovals(['show', id], options);
     if (key !== 'show') await runApprovals([key, id], options);
   } catch (thrown) {
     const { message, next } = toFault(thrown);
