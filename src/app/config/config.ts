@@ -15,6 +15,7 @@ import { userRulesSchema } from '#policy/user-rules';
 import { redactJson } from '#redaction/redact';
 import { catalog } from '../catalog.ts';
 import { sinksSchema } from '../sinks/sink-schema.ts';
+import { storePattern, storeStarts } from '../store/engines.ts';
 import { namePattern, nodeName, poolName, reason, rolesSchema, scopesSchema, tag, vmid, windowsSchema } from './scope-schema.ts';
 import { witnessesSchema } from './witness-schema.ts';
 
@@ -274,10 +275,7 @@ export const configSchema = z.strictObject({
   commandRules: userRulesSchema.default([]),
   approvers: z.array(approverSchema).default([]),
   approvals: approvalsSchema.prefault({}),
-  store: z
-    .string()
-    .regex(/^(?:sqlite:|valkeys?(?:\+sentinel|\+cluster)?:\/\/)/, 'must start with `sqlite:`, `valkey://` or `valkeys://`')
-    .default('sqlite:'),
+  store: z.string().regex(storePattern, `must start with ${storeStarts}`).default('sqlite:'),
   workspace: workspaceSchema,
   limits: limitsSchema.prefault({}),
   approvalWait: approvalWaitSchema.prefault({}),

@@ -4,9 +4,9 @@ import { seal } from '#audit/seal';
 import type { PersonaLedger } from '#kernel/ports/persona-ledger';
 import type { Store } from '#kernel/ports/store';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
-import { parseStoreUrl } from '#stores/valkey/store-url';
 import type { Config } from '../config/config.ts';
 import { expandPath } from '../config/paths.ts';
+import { engineOf } from './engines.ts';
 import { openStoreInWorker } from './store-client.ts';
 
 export interface StoreOptions {
@@ -19,12 +19,10 @@ export interface StoreOptions {
 /** File of the embedded store in the state directory. */
 export const storeFileName = 'banksman.db';
 
-/** Credentials of the shared store's roles, where its URL names no other file. */
-const credentialsFileName = 'credentials.json';
-
 /** @throws {Fault} `store_…` with the place and the remedy */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  if (!options.config.store.startsWith('sqlite:')) return openShared(options);
+  const { store: url } = options.config;
+  if (!url.startsWith('sqlite:')) return engineOf(url).open(url, (file) => expandPath(file, options.stateDir));
   const file = embeddedFile(options);
   return options.storeWorker === undefined ? openSqliteStore({ file, seal }) : openStoreInWorker({ worker: options.storeWorker, file });
 }
@@ -40,8 +38,8 @@ export function storeFilesOf(options: StoreOptions): readonly string[] {
   const { config, stateDir } = options;
   const local = withSidecars(join(stateDir, storeFileName));
   if (config.store.startsWith('sqlite:')) return [...local, ...withSidecars(embeddedFile(options))];
-  const { credentialsFile = credentialsFileName, caFile } = parseStoreUrl(config.store);
-  return [...local, ...[credentialsFile, ...(caFile === undefined ? [] : [caFile])].map((file) => expandPath(file, stateDir))];
+  const named = engineOf(config.store).files(config.store);
+  return [...local, ...named.map((file) => expandPath(file, stateDir))];
 }
 
 /** https://sqlite.org/tempfiles.html */
@@ -69,15 +67,4 @@ export async function openLedger(
 function failingLedger(thrown: unknown): PersonaLedger {
   const fail = async (): Promise<never> => Promise.reject(thrown);
   return { open: fail, find: fail, reserve: fail, settle: fail, recount: fail, list: fail, takeUnused: fail };
-}
-
-/** Files in the URL count from the state directory, and may begin with `~`. */
-async function openShared({ config, stateDir }: StoreOptions): Promise<Store> {
-  const { openValkeyStore } = await import('#stores/valkey/open-valkey-store');
-  const { credentialsFile = credentialsFileName, caFile } = parseStoreUrl(config.store);
-  return openValkeyStore({
-    url: config.store,
-    credentials: expandPath(credentialsFile, stateDir),
-    ...(caFile === undefined ? {} : { caFile: expandPath(caFile, stateDir) }),
-  });
 }
