@@ -1,8 +1,9 @@
-/** Writes docs/tools.md, the agents of docs/hooks.md, the clients and install links of docs/mcp.md, those of README.md, and the import table of docs/architecture.md; `--check` only compares, with exit code 1 when one is stale. */
+/** Writes docs/tools.md, the agents of docs/hooks.md, the clients and install links of docs/mcp.md, those of README.md, the import table of docs/architecture.md and its map; `--check` only compares, with exit code 1 when one is stale. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describeTools } from '#app/catalog';
 import type { AgentResults } from '../test/agents/results.ts';
+import { drawImportMap, readRoomImports } from './architecture/import-map.ts';
 import { fileExceptions, importTable } from './architecture/table.ts';
 import { withClients } from './docs/clients-page.ts';
 import { withAgents } from './docs/hooks-page.ts';
@@ -19,6 +20,7 @@ const pages: Readonly<Record<string, string>> = {
   'docs/mcp.md': withInstallLinks(withClients(read('docs/mcp.md'), results), true),
   'docs/tools.md': toolsPage(describeTools()),
   'docs/architecture.md': withImportTable(read('docs/architecture.md'), importTable, fileExceptions),
+  'docs/import-map.svg': drawImportMap(readRoomImports(root)),
 };
 
 for (const [name, text] of Object.entries(pages)) {

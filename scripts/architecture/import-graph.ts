@@ -2,6 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { cruise, type ICruiseResult, type IModule } from 'dependency-cruiser';
+import { specifiersOf } from './specifiers.ts';
 
 export interface ImportEdge {
   /** As written: `#kernel/json`, `node:fs`, `zod`. */
@@ -71,15 +72,13 @@ function readSourceFile(root: string, file: string, module: IModule | undefined)
     lazy: dependency.dynamic,
   }));
   const seen = new Set(imports.map(({ specifier }) => specifier));
-  const missed = staticSpecifiers(text).find((specifier) => !seen.has(specifier));
+  const written = specifiersOf(text);
+  const missed = [...written].find((specifier) => !seen.has(specifier));
   if (missed !== undefined) throw new Error(`architecture: dependency-cruiser missed the import of ${missed} in ${file}`);
+  // The map (import-map.ts) is drawn from the text alone.
+  const unread = [...seen].find((specifier) => specifier.startsWith('#') && !written.has(specifier));
+  if (unread !== undefined) throw new Error(`architecture: the text search missed the import of ${unread} in ${file}`);
   return { file, text, imports };
-}
-
-/** What a plain text search finds at the start of a line: the second opinion. */
-function staticSpecifiers(text: string): readonly string[] {
-  const statements = text.matchAll(/^(?:import|export)\s(?:[^'";]*?\sfrom\s+)?'([^'\n]+)'/gm);
-  return [...statements].map((match) => match[1] ?? '');
 }
 
 function isOwnFile(resolved: string): boolean {

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import { readImportGraph } from '../../../scripts/architecture/import-graph.ts';
+import { drawImportMap, readRoomImports, shownCount } from '../../../scripts/architecture/import-map.ts';
 import { fileExceptions, importTable, lazyFiles } from '../../../scripts/architecture/table.ts';
 import { violationsOf } from '../../../scripts/architecture/violations.ts';
 
@@ -200,6 +201,53 @@ describe('a graph that does not match the disk is not believed', () => {
   test('a file that the cruiser skips', async () => {
     const root = project({ 'policy/node_modules/a.ts': "import { spawn } from 'node:child_process';\nexport const a = spawn;\n" });
     await expect(readImportGraph(root)).rejects.toThrow('did not see src/policy/node_modules/a.ts');
+  });
+});
+
+describe('the map', () => {
+  test('has an arrow for what is imported, lazily too, and none for what a comment names', () => {
+    const root = project({
+      'policy/a.ts': "import { word } from '#kernel/word';\nimport type { b } from './b.ts';\nexport const a: typeof b = word;\n",
+      'policy/b.ts': "// As import('#demo/d') does.\nexport const b = 1;\n",
+      'app/a.ts':
+        "export * from '#kernel/word';\n/** Once by each name: `import('#demo/d')`. */\nexport const a = () => import('#policy/a');\n",
+      'demo/d.ts': 'export const d = 1;\n',
+    });
+    const imports = readRoomImports(root);
+    const arrows = [...imports].flatMap(([room, others]) => [...others].map(([other, count]) => `${room} ${other} ${count}`));
+    expect(arrows.toSorted()).toEqual(['app kernel 1', 'app policy 1', 'policy kernel 1']);
+    const map = drawImportMap(imports);
+    expect(map.match(/marker-end/g)).toHaveLength(3);
+    const rooms = Array.from(map.matchAll(/class="name">(\w+)</g), ([, room = '']) => room);
+    expect(rooms.toSorted()).toEqual(['app', 'demo', 'kernel', 'policy']);
+  });
+
+  test('cannot be drawn of a circle, or with an arrow to nothing', () => {
+    const to = (...others: readonly string[]) => new Map(others.map((other) => [other, 1]));
+    const circle = new Map([
+      ['app', to('policy')],
+      ['policy', to('app')],
+    ]);
+    expect(() => drawImportMap(circle)).toThrow('rooms import each other: app, policy, app');
+    expect(() => drawImportMap(new Map([['app', to('nothing')]]))).toThrow('there is no folder nothing');
+  });
+
+  test.each([
+    [1, '1'],
+    [9, '9'],
+    [10, '~10'],
+    [34, '~30'],
+    [96, '~100'],
+    [415, '~400'],
+  ])('says %d as %s', (count, shown) => {
+    expect(shownCount(count)).toBe(shown);
+  });
+});
+
+describe('the text search', () => {
+  test('an import that the cruiser sees and the map would not show', async () => {
+    const root = project({ 'policy/a.ts': "export const a = 1; export { word } from '#kernel/word';\n" });
+    await expect(readImportGraph(root)).rejects.toThrow('the text search missed the import of #kernel/word in src/policy/a.ts');
   });
 });
 
