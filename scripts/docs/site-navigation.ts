@@ -62,6 +62,7 @@ export const navigation: readonly NavigationGroup[] = [
       ['docs/architecture.md', 'Architecture'],
       ['docs/adr/README.md', 'Decisions'],
       ['CONTRIBUTING.md', 'Contributing'],
+      ['docs/guides.md', 'Adding something'],
       ['SECURITY.md', 'Report a hole'],
     ],
   },

@@ -23,7 +23,7 @@ const pages = [
 ];
 
 /** Pages with commands of which none runs here; `notRun` says why of each. */
-const looked = ['deployment.md', 'policy.md', 'releasing.md', 'rights.md', 'service.md', '../README.md', '../CONTRIBUTING.md'];
+const looked = ['deployment.md', 'policy.md', 'releasing.md', 'rights.md', 'service.md', 'guides.md', '../README.md', '../CONTRIBUTING.md'];
 
 /** What stands in a page's `sh` blocks and is not run here, by how its line begins, with the reason. */
 const notRun: readonly (readonly [starts: string, why: string])[] = [
@@ -36,6 +36,10 @@ const notRun: readonly (readonly [starts: string, why: string])[] = [
   ['npm ci && npm run build', 'installs and builds what these tests were started from'],
   ['npm ci && npm run package', 'makes a release: `test/integration/scripts/release.test.ts` does'],
   ['npm test', 'runs this'],
+  ['git clone ', 'fetches what these tests are part of'],
+  ['npm ci  ', 'installs what these tests were started from'],
+  ['npm run check', 'the command of which CI makes a step; `test/unit/scripts/check.test.ts` holds its steps'],
+  ['npm run generate', 'writes into the repository; `guides.test.ts` does so in a copy'],
   ['node dist/cli.cjs ', 'the commands of start.md by the clone’s own file; `test/integration/cli/tools-on-demo.test.ts` runs them so'],
   ['banksman run -- ', 'runs the reader’s own command: `test/integration/cli/hook.test.ts` runs such'],
   ['banksman hook claude-code', 'waits for an agent’s question: `test/integration/cli/hook.test.ts` asks'],
