@@ -173,7 +173,7 @@ function certificateWords(endpoint: string, { fingerprint, subject, issuer, vali
 async function askTokenId(draft: Draft, frame: Frame): Promise<Went<Draft>> {
   const { checkTokenId, examples, tokenCommands } = await core();
   const asked = await askText(frame, {
-    prompt: t('Id of an API token: user@realm!name. Leave it empty to copy the commands that make one which only looks.'),
+    prompt: t('Id of an API token, as user@realm!name. Leave it empty to copy the commands that make one which only looks.'),
     placeHolder: examples.tokenId,
     value: draft.tokenId,
     check: (text) => {
@@ -209,7 +209,8 @@ async function askSecret(draft: Draft, frame: Frame, deps: SecretDeps): Promise<
     check: (text) => flawOf(checkSecret(tokenFromInput(text) ?? text, draft.tokenId)),
     accept: async (text, signal) => {
       const found = checkSecret(tokenFromInput(text) ?? text, draft.tokenId);
-      return tried({ ...draft, secret: 'value' in found ? found.value : '' }, deps, limited(signal));
+      const secret = 'value' in found ? found.value : '';
+      return tried({ ...draft, secret }, deps, limited(signal));
     },
   });
 }
