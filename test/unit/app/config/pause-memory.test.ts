@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -22,6 +22,16 @@ describe('what was seen of pauses', () => {
     await other.write({ lifted: 1_000 });
     expect(await one.read()).toEqual({ lifted: 1_000 });
     expect(readdirSync(path.join(stateDir, 'pauses'))).toHaveLength(1);
+  });
+
+  it('is read again where it was changed in place, its time set back', async () => {
+    const memory = memoryOf();
+    await memory.write({ open });
+    utimesSync(memory.place, 1_000, 1_000);
+    await memory.read();
+    writeFileSync(memory.place, readFileSync(memory.place, 'utf8').replace('anna', 'otto'));
+    utimesSync(memory.place, 1_000, 1_000);
+    expect(await memory.read()).toEqual({ open: { ...open, by: 'otto' } });
   });
 
   it('is not read through a link, nor where it is damaged, also after it was read', async () => {
