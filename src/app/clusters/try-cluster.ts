@@ -9,9 +9,9 @@ import type { ProtectionSuggestion } from '#kernel/app';
 import { Fault, toFault } from '#kernel/errors';
 import { isJsonObject, type JsonObject, textOf } from '#kernel/json';
 import type { Log } from '#kernel/ports/log';
-import { clusterSchema, parseConfig } from '../config/config.ts';
+import { type Config, clusterSchema, parseConfig } from '../config/config.ts';
 import { apiState } from '../doctor.ts';
-import { connectClusters } from './connect-clusters.ts';
+import { type ConnectedClusters, connectClusters } from './connect-clusters.ts';
 import { type TokenRights, tokenRights } from './new-cluster.ts';
 import { protectionSuggestions } from './suggestions.ts';
 
@@ -59,7 +59,16 @@ export async function tryCluster(cluster: JsonObject, secret: string, baseDir: s
   const config = parseConfig({ clusters: [cluster] }, 'the new cluster');
   // Nothing of a cluster that may never be configured stays in the state directory.
   const stateDir = await mkdtemp(join(tmpdir(), 'banksman-trial-'));
-  const clusters = connectClusters({ config, baseDir, stateDir, log: silent, clusterToken: async () => secret });
+  const forget = () => rm(stateDir, { recursive: true, force: true });
+  try {
+    return trialOf(config, connectClusters({ config, baseDir, stateDir, log: silent, clusterToken: async () => secret }), forget);
+  } catch (thrown) {
+    await forget();
+    throw thrown;
+  }
+}
+
+function trialOf(config: Config, clusters: ConnectedClusters, forget: () => Promise<void>): ClusterTrial {
   const [entry] = config.clusters;
   const client = entry && clusters.clients.get(entry.name);
   const shell = entry && clusters.configured.get(entry.name)?.access.shell;
@@ -98,7 +107,7 @@ export async function tryCluster(cluster: JsonObject, secret: string, baseDir: s
     },
     async close() {
       await clusters.close();
-      await rm(stateDir, { recursive: true, force: true });
+      await forget();
     },
   };
 }

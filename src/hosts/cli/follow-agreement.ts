@@ -3,7 +3,7 @@ import { checkWorkspace } from '#app/config/paths';
 import { createHandOver } from '#app/plans/hand-over';
 import type { PlanHandOver } from '#app/plans/plans';
 import type { App, CallingApp } from '#kernel/app';
-import { toFault } from '#kernel/errors';
+import { type Fault, toFault } from '#kernel/errors';
 import { showPlainly } from '#kernel/text/text';
 import type { CommandOptions } from './command-line.ts';
 import { stderrLog } from './output.ts';
@@ -21,7 +21,7 @@ export interface HeldConfig {
   onChange(listener: () => void): void;
 }
 
-/** Works in that folder from the next call on. @throws {Fault} where it is no workspace; then everything stays */
+/** Works in that folder from the next call on. @throws {Fault} where it is no workspace, or no App opens there now; then everything stays */
 export type MoveTo = (folder: string) => Promise<void>;
 
 /** As `withApp`. Once somebody agreed to a change of the configuration, or `held` changed, new calls run with it; calls under way end as they began. */
@@ -38,8 +38,12 @@ export async function withFollowedApp<T>(
     const followed = createFollowed(first, async () => openApp(place, stays()));
     const moveTo: MoveTo = async (folder) => {
       checkWorkspace(folder);
+      const before = place;
       place = { ...options, root: folder };
-      await followed.takeOver('the client named its folder');
+      const failed = await followed.takeOver('the client named its folder');
+      if (failed === undefined) return;
+      place = before;
+      throw failed;
     };
     const watch = setInterval(() => void followed.look(), alarmMs).unref();
     const unfollow = agreement?.onChange(() => void followed.takeOver('somebody agreed to the configuration'));
@@ -72,21 +76,24 @@ function calling(now: () => App, call: App['call']): Pick<CallingApp, 'call' | '
 
 function createFollowed(first: App, open: () => Promise<App>) {
   let current = { app: first, calls: new Set<Promise<unknown>>() };
-  let last: Promise<unknown> = Promise.resolve();
+  let last: Promise<Fault | undefined> = Promise.resolve(undefined);
   const told = new Set<string>();
   const retire = async ({ app, calls }: typeof current) => {
     await Promise.allSettled(calls);
     // The first is its opener's to close.
     if (app !== first) await app.close();
   };
-  const change = async (why: string) => {
+  const change = async (why: string): Promise<Fault | undefined> => {
     try {
       const old = current;
       current = { app: await open(), calls: new Set() };
       stderrLog.info(`${why}: new calls run with it`);
       void retire(old);
+      return undefined;
     } catch (thrown) {
-      stderrLog.warn(`${why}, and it cannot be used: ${toFault(thrown).message}`);
+      const fault = toFault(thrown);
+      stderrLog.warn(`${why}, and it cannot be used: ${fault.message}`);
+      return fault;
     }
   };
   const call: App['call'] = (request) => {
@@ -98,7 +105,8 @@ function createFollowed(first: App, open: () => Promise<App>) {
   const app = calling(() => current.app, call);
   return {
     app,
-    takeOver: (why: string): Promise<unknown> => {
+    /** @returns why everything stays as it is; undefined: it does not */
+    takeOver: (why: string): Promise<Fault | undefined> => {
       last = last.then(() => change(why));
       return last;
     },

@@ -10,16 +10,16 @@ import {
   type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { reasonOf } from '#kernel/errors';
+import { Fault, reasonOf } from '#kernel/errors';
 import { isJsonObject } from '#kernel/json';
 import type { Log } from '#kernel/ports/log';
 
 export interface ClientFolder {
-  /** Whether there is none yet, and nobody has been asked. */
+  /** Whether there is none yet, and the client is to be asked. */
   isWanted(): boolean;
-  /** Once: a client that names nothing usable is not asked at each call. */
-  wasAsked(): void;
-  /** Works in that directory from now on, where it may be one. @throws {Fault} `no_workspace`, `workspace_too_wide` */
+  /** A client that names nothing usable is not asked at each call. */
+  want(again: boolean): void;
+  /** Works in that directory from now on, where it may be one. @throws {Fault} `no_workspace`, `workspace_too_wide`, or why it cannot right now */
   moveTo(folder: string): Promise<void>;
   readonly log: Log;
 }
@@ -50,18 +50,22 @@ export async function takeFolder(
 }
 
 /** In the client's order. */
-async function firstUsable(folders: readonly string[], { isWanted, wasAsked, moveTo, log }: ClientFolder): Promise<void> {
+async function firstUsable(folders: readonly string[], { isWanted, want, moveTo, log }: ClientFolder): Promise<void> {
   // Another call of the same moment was answered before.
   if (!isWanted()) return;
-  wasAsked();
+  want(false);
   for (const folder of folders) {
     try {
       return await moveTo(folder);
     } catch (thrown) {
       log.warn(`mcp: ${reasonOf(thrown)}`);
+      // Such as a configuration that somebody is just writing: that is nothing of the folder's.
+      if (!(thrown instanceof Fault && noFolder.includes(thrown.code))) return want(true);
     }
   }
 }
+
+const noFolder: readonly string[] = ['no_workspace', 'workspace_too_wide'];
 
 /** So many of a client's roots are tried. */
 const mostRoots = 16;

@@ -36,9 +36,11 @@ export function watchRequests({ session, review, onError }: WatchOptions): Dispo
     const news = unseen;
     unseen = [];
     restsUntil = performance.now() + restMs;
-    void tell(news, review).finally(() => {
-      restsUntil = 0;
-    });
+    void tell(news, review)
+      .catch(onError)
+      .finally(() => {
+        restsUntil = 0;
+      });
   };
   return new Rereader({ session, onError, everyMs: restMs, follow: (app, changed) => app.approvals.onChange(changed), read });
 }

@@ -28,6 +28,21 @@ it('runs as long as it is wanted, and leaves nothing behind', async () => {
   expect(existsSync(path.dirname(tokenFile))).toBe(false);
 });
 
+it('that ends by itself is known to have ended, whatever it printed', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'banksman-demo-'));
+  const program = path.join(folder, 'cli.cjs');
+  const config = { clusters: [{ tokenFile: path.join(folder, 'token') }] };
+  writeFileSync(
+    program,
+    `console.log(${JSON.stringify(JSON.stringify(config))}); setTimeout(() => { console.log('x'.repeat(1e6)); throw new Error('out of order'); }, 100);`,
+  );
+  const demo = await startDemoThread(program);
+  expect(demo.config).toEqual(config);
+  await demo.gone;
+  expect(existsSync(folder)).toBe(false);
+  await demo.stop();
+});
+
 it('says why it did not start', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'demo-thread-'));
   const program = path.join(folder, 'cli.cjs');

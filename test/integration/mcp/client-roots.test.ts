@@ -1,5 +1,5 @@
 /** A client that starts its servers in `/` names its folder itself (`roots/list`); without that, the refusal says what to do. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -94,6 +94,21 @@ describe.each(eras)('a client of %s that starts servers in `/`', (_era, connect)
       expect({ isError, ...outcome }).toMatchObject({ isError: true, status: 'denied', code: 'workspace_too_wide' });
       expect(outcome.message).toMatch(/root of the file system, which is no workspace; .*`--root DIR`/);
     }
+  });
+
+  it('is asked again where its folder could not be taken for a reason that is none of the folder', async () => {
+    const named = { roots: [url(folder)], asked: { times: 0 } };
+    const client = await connect('/', named);
+    const read = async () => (await callTool(client, 'read_file', { path: 'a.txt' })).outcome;
+    const configFile = path.join(machine.folder, 'config.json');
+    const written = readFileSync(configFile, 'utf8');
+    // It has started by then: its first configuration is whole.
+    await client.listTools();
+    writeFileSync(configFile, '{');
+    expect(await read()).toMatchObject({ code: 'workspace_too_wide' });
+    writeFileSync(configFile, written);
+    expect(await read()).toMatchObject({ status: 'ok' });
+    expect(named.asked.times).toBe(2);
   });
 
   it('is not asked where a person named the folder', async () => {

@@ -49,8 +49,8 @@ function clientFolder({ root }: CommandOptions, { config }: CallingApp, moveTo: 
   let isWanted = root === undefined && config.workspaceRoot === '.' && isNoWorkspace(process.cwd());
   return {
     isWanted: () => isWanted,
-    wasAsked: () => {
-      isWanted = false;
+    want: (again) => {
+      isWanted = again;
     },
     moveTo,
     log: stderrLog,

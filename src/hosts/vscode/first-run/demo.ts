@@ -3,7 +3,6 @@
 import * as path from 'node:path';
 import { commands, type Disposable, ProgressLocation, window } from 'vscode';
 import type { DemoThread } from '#app/demo-thread';
-import type { JsonObject } from '#kernel/json';
 import type { AppSession } from '../app-session.ts';
 import { faultWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
@@ -17,23 +16,28 @@ export interface Demo extends Disposable {
 /** @param session of this window, once it is there */
 export function createDemo(extensionPath: string, session: () => AppSession): Demo {
   let running: DemoThread | undefined;
-  let starting = false;
+  let isStarting = false;
   const end = () => {
     const ending = running;
     running = undefined;
     void ending?.stop().catch(() => undefined);
   };
+  const endedByItself = (demo: DemoThread) => {
+    if (running !== demo) return;
+    running = undefined;
+    session().reload();
+    void notify.warning(t('The demo cluster has ended. “Start Demo” starts a new one.'));
+  };
   const command = commands.registerCommand('banksman.startDemo', async () => {
-    if (starting || running !== undefined) return void commands.executeCommand('banksman.cluster.focus');
+    if (isStarting || running !== undefined) return void commands.executeCommand('banksman.cluster.focus');
     const { state } = session();
     if (state.kind === 'ready' && state.app.live.clusters.length > 0)
       return void notify.info(t('The demo cluster is for windows without a cluster of their own: agents would see it beside yours.'));
-    starting = true;
+    isStarting = true;
     try {
-      running = await window.withProgress({ location: ProgressLocation.Notification, title: t('Starting the demo cluster') }, async () => {
-        const { startDemoThread } = await import('#app/demo-thread');
-        return startDemoThread(path.join(extensionPath, 'dist', 'cli.cjs'));
-      });
+      const demo = await starting(extensionPath);
+      running = demo;
+      void demo.gone.then(() => endedByItself(demo));
       session().reload();
       await commands.executeCommand('banksman.cluster.focus');
       void notify.info(
@@ -42,7 +46,7 @@ export function createDemo(extensionPath: string, session: () => AppSession): De
     } catch (thrown) {
       void notify.error(`Banksman: ${faultWords(thrown)}`);
     } finally {
-      starting = false;
+      isStarting = false;
     }
   });
   return {
@@ -52,12 +56,18 @@ export function createDemo(extensionPath: string, session: () => AppSession): De
         end();
         return raw;
       }
-      const { clusters, protected: kept } = running.config satisfies JsonObject;
-      return { ...raw, clusters, protected: raw['protected'] ?? kept };
+      return { ...raw, clusters: running.config['clusters'], protected: raw['protected'] ?? running.config['protected'] };
     },
     dispose: () => {
       command.dispose();
       end();
     },
   };
+}
+
+function starting(extensionPath: string): Thenable<DemoThread> {
+  return window.withProgress({ location: ProgressLocation.Notification, title: t('Starting the demo cluster') }, async () => {
+    const { startDemoThread } = await import('#app/demo-thread');
+    return startDemoThread(path.join(extensionPath, 'dist', 'cli.cjs'));
+  });
 }

@@ -9,7 +9,7 @@ import { clockTime, showPlainly } from '#kernel/text/text';
 import { type ActivityCall, callsIn, explainAgain } from '../activity/calls.ts';
 import { participantLabel } from '../contributes/participant.ts';
 import { t } from '../l10n.ts';
-import { escapeMarkdown } from '../markdown.ts';
+import { codeSpan, escapeMarkdown } from '../markdown.ts';
 import { abortOnCancel } from '../tools/call-progress.ts';
 import { chatCaller } from '../tools/chat-words.ts';
 import { runTool, workspaceRestriction } from '../tools/run-tool.ts';
@@ -134,7 +134,7 @@ async function explanationOf(call: ActivityCall, app: App): Promise<string> {
   const on = targets.length === 0 ? '' : ` ${escapeMarkdown(targets.join(', '))}`;
   const lines = [
     `**${escapeMarkdown(tool)}**${on} · ${clockTime(at, Date.now())} · ${escapeMarkdown(agent)}`,
-    `${t('It ended as {0}:', `\`${code === '' ? end : code.replaceAll('`', '')}\``)} ${escapeMarkdown(message)}`,
+    `${t('It ended as {0}:', codeSpan(code === '' ? end : code))} ${escapeMarkdown(message)}`,
     ...(rules.length === 0 ? [] : [t('Rules: {0}', rules.map((rule) => escapeMarkdown(rule)).join(', '))]),
   ];
   const now = await explainAgain(app, call, workspaceRestriction()).then(againWords, (thrown: unknown) => [
@@ -148,7 +148,7 @@ function againWords({ status, decision, stages }: Explanation): readonly string[
   const passed = stages.filter(({ decision: one }) => one.effect === 'allow').map(({ stage }) => escapeMarkdown(stage));
   const held = stages.filter(({ decision: one }) => one.effect !== 'allow').map(({ stage }) => `**${escapeMarkdown(stage)}**`);
   return [
-    t('The same call now would end as {0}: {1}', `\`${status}\``, escapeMarkdown(decision.reason)),
+    t('The same call now would end as {0}: {1}', codeSpan(status), escapeMarkdown(decision.reason)),
     ...(held.length === 0 ? [] : [t('Stopped by the stage {0}.', held.join(', '))]),
     ...(passed.length === 0 ? [] : [t('Passed: {0}', passed.join(', '))]),
   ];
@@ -187,7 +187,7 @@ function listRuns(turn: Turn, runs: readonly RunRecord[]): TurnMemory {
 
 function runWords({ id, title, at, agentId, created, changed, deleted }: RunRecord): string {
   const counts = t('{0} created, {1} changed, {2} deleted', created.length, changed.length, deleted.length);
-  return `**${escapeMarkdown(showPlainly(title, 120))}**  \n${clockTime(at, Date.now())} · ${counts} · ${escapeMarkdown(agentId)} · \`${id}\``;
+  return `**${escapeMarkdown(showPlainly(title, 120))}**  \n${clockTime(at, Date.now())} · ${counts} · ${escapeMarkdown(agentId)} · ${codeSpan(id)}`;
 }
 
 async function undoNamed(turn: SignalledTurn, { id }: RunRecord, { tools, runner }: ParticipantDeps): Promise<TurnMemory> {

@@ -183,6 +183,16 @@ describe('the other nodes', () => {
   });
 });
 
+const leftOvers = () => readdirSync(tmpdir()).filter((name) => /^banksman-(?:ssh|trial)-/.test(name));
+
+it('a cluster that cannot be tried leaves no file behind', async () => {
+  const before = leftOvers();
+  const missing = { ...(await entry()), tls: { caFile: '/nowhere/ca.pem' } };
+  await expect(tryCluster(missing, secretOf('ops'), '/')).rejects.toMatchObject({ code: 'bad_config' });
+  await expect(trySsh(missing, { secret: secretOf('ops'), lines: [], nodes: [] }, soon())).rejects.toMatchObject({ code: 'bad_config' });
+  expect(leftOvers().filter((name) => !before.includes(name))).toEqual([]);
+});
+
 describe('ssh', () => {
   const at = (node: string) => ({ node, host: '127.0.0.1', port: demo.config.clusters[0].ssh.nodes[node]?.port ?? 0 });
   const ssh = () => ({
@@ -213,10 +223,9 @@ describe('ssh', () => {
   });
 
   it('leaves no file behind', async () => {
-    const ours = () => readdirSync(tmpdir()).filter((name) => /^banksman-(?:ssh|trial)-/.test(name));
-    const before = ours();
+    const before = leftOvers();
     const { line } = await lookAtHostKey(at('pve'), soon());
     await trySsh(await withSsh(), { secret: secretOf('ops'), lines: [line], nodes: ['pve'] }, soon());
-    expect(ours().filter((name) => !before.includes(name))).toEqual([]);
+    expect(leftOvers().filter((name) => !before.includes(name))).toEqual([]);
   });
 });
