@@ -1,6 +1,5 @@
 /** A cluster is connected for the first time: the assistant's ways back and out, the demo in one click, and what should be protected is offered at once. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { JsonObject } from '#kernel/json';
 import { answerStep, demoFacts, goBack, startConnecting, waitStep } from '../harness/assistant.ts';
@@ -11,6 +10,7 @@ import { waitModal } from '../harness/modal.ts';
 import { waitForNotification } from '../harness/notifications.ts';
 import { pickRows, runCommand, typeInto, waitPickRow } from '../harness/palette.ts';
 import { screenshot } from '../harness/screenshot.ts';
+import { machineSettings, machineSettingsFile } from '../harness/settings-file.ts';
 import { toolResults, waitForToolResult } from '../harness/tool-results.ts';
 import { waitUntil } from '../harness/wait-until.ts';
 
@@ -23,8 +23,8 @@ afterEach(async ({ task }) => {
 });
 afterAll(() => bench?.close());
 
-const settingsFile = () => path.join(path.dirname(bench.editor.logDir), 'Machine', 'settings.json');
-const settings = () => JSON.parse(readFileSync(settingsFile(), 'utf8')) as JsonObject;
+const settingsFile = () => machineSettingsFile(bench);
+const settings = () => machineSettings(bench);
 
 const connect = (clusters: readonly JsonObject[]) =>
   writeFileSync(settingsFile(), JSON.stringify({ ...settings(), 'banksman.clusters': clusters }));

@@ -12,6 +12,7 @@ import { approveInModal, waitModal } from '../harness/modal.ts';
 import { waitForNotification } from '../harness/notifications.ts';
 import { pickRow, pickRows, runCommand, typeInto, waitPickRow } from '../harness/palette.ts';
 import { saveArtifact, screenshot } from '../harness/screenshot.ts';
+import { machineSettings } from '../harness/settings-file.ts';
 import { toolResults, waitForToolResult } from '../harness/tool-results.ts';
 import { waitUntil } from '../harness/wait-until.ts';
 import { openBanksmanWalkthrough, pressStepLink, waitWalkthrough, walkthroughSteps } from '../harness/walkthrough.ts';
@@ -32,8 +33,7 @@ afterEach(async ({ task }) => {
 
 afterAll(() => bench?.close());
 
-const settings = () =>
-  JSON.parse(readFileSync(path.join(path.dirname(bench.editor.logDir), 'Machine', 'settings.json'), 'utf8')) as JsonObject;
+const settings = () => machineSettings(bench);
 
 /** A web view is a frame in a frame. */
 const webview = () =>

@@ -10,6 +10,7 @@ import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts'
 import { approveInModal, hasModal, waitModal } from '../harness/modal.ts';
 import { pickRow, pickRows, runCommand, typeInto, waitPickRow } from '../harness/palette.ts';
 import { screenshot } from '../harness/screenshot.ts';
+import { machineSettings, machineSettingsFile } from '../harness/settings-file.ts';
 import { toolResults } from '../harness/tool-results.ts';
 import { waitUntil } from '../harness/wait-until.ts';
 
@@ -79,9 +80,7 @@ async function askUntilModal(prompt: string, title: string) {
 async function setMachine(settings: object): Promise<void> {
   const starts = () => channelLines(bench.editor).filter((line) => /\] started: store /.test(line)).length;
   const before = starts();
-  const settingsFile = path.join(bench.editor.profile.data, 'Machine', 'settings.json');
-  const now = JSON.parse(readFileSync(settingsFile, 'utf8')) as object;
-  writeFileSync(settingsFile, JSON.stringify({ ...now, ...settings }));
+  writeFileSync(machineSettingsFile(bench), JSON.stringify({ ...machineSettings(bench), ...settings }));
   await waitUntil('the new settings', () => starts() > before, 60_000);
 }
 

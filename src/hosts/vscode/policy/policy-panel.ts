@@ -94,7 +94,10 @@ class PolicyPanel {
     this.#draw();
   }
 
+  /** Until they are there no field stands on the page: what was typed meanwhile would be overwritten. */
   async #load(): Promise<void> {
+    this.#settings = undefined;
+    this.#draw();
     try {
       this.#loaded = await this.#deps.session.use((app) => app.policy.settings());
       this.#put(this.#loaded);
@@ -143,7 +146,8 @@ class PolicyPanel {
   /** SECURITY: words of the page; each counts only as what it can be, and none of them saves anything: a person's dialog does. */
   async #said(words: Readonly<Record<string, unknown>>): Promise<void> {
     const text = (key: string) => (typeof words[key] === 'string' ? words[key].slice(0, 400_000) : undefined);
-    this.#typed = { input: text('input') ?? this.#typed.input, edited: text('edited') ?? this.#typed.edited };
+    const edited = this.#settings === undefined ? undefined : text('edited');
+    this.#typed = { input: text('input') ?? this.#typed.input, edited: edited ?? this.#typed.edited };
     const form = chosen(this.#form, text, this.#deps.tools());
     const isOther = form.agent !== this.#form.agent || form.tier !== this.#form.tier;
     if (form.since !== this.#form.since) this.#keepTyped();
