@@ -24,7 +24,7 @@ import type { ActionTier, SecurityLevel } from '#kernel/tiers';
 import type { ClusterAccess, Tool, WorkspaceAccess } from '#kernel/tool';
 import type { LiveRule } from '#policy/auto-approve';
 import type { Role } from '#policy/blast/roles';
-import type { TagsOfGuests } from '#policy/deciding-tags';
+import type { RememberedTags, TagsOfGuests } from '#policy/deciding-tags';
 import type { NodeAliases, ProtectedList } from '#policy/protected-resources';
 import type { Scope } from '#policy/scopes/scopes';
 import type { TimeWindow } from '#policy/scopes/windows';
@@ -50,14 +50,19 @@ export interface ClusterCopy {
   settle(): void;
 }
 
-/** Which guests bore a tag that protects, or that a window, role or scope goes by, over restarts: taken away it counts on until a person agrees. */
+/**
+ * Which guests bore a tag that protects, or that a window, role or scope goes by, over restarts: taken away it counts on until a person agrees, and
+ * one that puts its guest into a scope counts not before that.
+ */
 export interface TagMemory {
   /** Those that windows, roles and scopes go by. */
   readonly selecting: ReadonlySet<string>;
   /**
    * Remembers `bearers`, and gives every guest that was ever seen with such a tag, with all of them. @throws {Fault} where it cannot be read or kept
    */
-  remember(bearers: TagsOfGuests, seen: ReadonlySet<number>): Promise<TagsOfGuests>;
+  remember(bearers: TagsOfGuests, seen: ReadonlySet<number>): Promise<RememberedTags>;
+  /** A guest that an agent made, with what it has of tags by which scopes go: a person agreed to that. */
+  admit(vmid: number, tags: readonly string[]): Promise<void>;
 }
 
 /** What decides, at one moment: the configuration, and what people have set in the store. */

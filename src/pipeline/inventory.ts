@@ -5,7 +5,7 @@ import type { JsonObject } from '#kernel/json';
 import type { ClusterPort, ClusterStatusRow, Permissions } from '#kernel/ports/cluster';
 import { tagsIn } from '#kernel/resource';
 import { showPlainly } from '#kernel/text/text';
-import { protectingTags, type TagsOfGuests, tagBearers } from '#policy/deciding-tags';
+import { protectingTags, type RememberedTags, tagBearers } from '#policy/deciding-tags';
 import { type DerivedProtection, deriveProtection, type ProtectedList, storagePlace } from '#policy/protected-resources';
 import type { Inventory } from '#policy/resolve-target';
 import type { Selectable } from '#policy/scopes/selector';
@@ -77,9 +77,9 @@ export async function derivedBy(
   list: ProtectedList,
   { tags }: Pick<ConfiguredCluster, 'tags'>,
   sources?: { readonly api: ClusterPort; readonly signal: AbortSignal },
-): Promise<DerivedProtection & { readonly bore?: TagsOfGuests }> {
-  const bore = await borneIn(inventory, list, tags);
-  const derived = { ...deriveProtection(inventory, list, bore), ...(bore === undefined ? {} : { bore }) };
+): Promise<DerivedProtection & Partial<RememberedTags>> {
+  const remembered = await rememberedOf(inventory, list, tags);
+  const derived = { ...deriveProtection(inventory, list, remembered?.bore), ...remembered };
   return sources === undefined
     ? derived
     : {
@@ -93,7 +93,11 @@ export async function derivedBy(
 }
 
 /** undefined: no tag decides. */
-async function borneIn({ guests }: Inventory, list: ProtectedList, memory: ConfiguredCluster['tags']): Promise<TagsOfGuests | undefined> {
+async function rememberedOf(
+  { guests }: Inventory,
+  list: ProtectedList,
+  memory: ConfiguredCluster['tags'],
+): Promise<RememberedTags | undefined> {
   const deciding = new Set([...protectingTags(list), ...(memory?.selecting ?? [])]);
   if (deciding.size === 0) return undefined;
   return memory?.remember(tagBearers(guests, deciding), new Set(guests.map(({ vmid }) => vmid)));
@@ -123,11 +127,16 @@ type GuestFacts = Pick<Inventory['guests'][number], 'vmid' | 'node' | 'name' | '
 /** A guest as selectors see it. */
 export function guestThing(
   { vmid, node, name, tags, pool }: GuestFacts,
-  { cluster, bore }: Pick<Inventory, 'cluster' | 'bore'>,
+  { cluster, bore, gained }: Pick<Inventory, 'cluster' | 'bore' | 'gained'>,
 ): Selectable {
   const words = `guest ${vmid}${name === undefined ? '' : ` (${showPlainly(name, 60)})`}`;
   const lost = tags === undefined ? [] : (bore?.get(vmid) ?? []).filter((tag) => !tags.includes(tag));
-  return { words, cluster, vmid, node, tags, pool, name, ...(lost.length === 0 ? {} : { lost }) };
+  const given = gained?.get(vmid);
+  return {
+    ...{ words, cluster, vmid, node, tags, pool, name },
+    ...(lost.length === 0 ? {} : { lost }),
+    ...(given === undefined ? {} : { gained: given }),
+  };
 }
 
 const diskKey = /^(?:(?:scsi|virtio|ide|sata|efidisk|tpmstate|mp)\d+|rootfs)$/;

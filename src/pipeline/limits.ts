@@ -177,7 +177,7 @@ function restoredThings({ targets, inventory }: Resolved): readonly Selectable[]
     const thing =
       row === undefined
         ? { ...nothing, vmid, node: undefined, tags: undefined, pool: undefined, name: undefined }
-        : guestThing(row, { cluster });
+        : guestThing(row, inventory ?? { cluster });
     return [{ ...thing, cluster, words: `the backed up guest ${vmid}` }];
   });
 }
@@ -190,11 +190,32 @@ function newGuest(
 ): Selectable {
   const source = targets.find((target) => target.kind === 'guest');
   const place = targets.find((target) => target.kind === 'node' && target.place === true);
-  const given = targets.find((target) => target.kind === 'tags');
-  const tags =
-    given?.kind === 'tags' ? given.tags : inventory?.guests.find((row) => source?.kind === 'guest' && row.vmid === source.vmid)?.tags;
   const node = place?.kind === 'node' ? place.node : source?.kind === 'guest' ? source.node : undefined;
-  return { words: `the new guest ${vmid}`, cluster, vmid, node, tags, pool: pool ?? null, name };
+  const own = { words: `the new guest ${vmid}`, cluster, vmid, node, pool: pool ?? null, name };
+  return { ...own, ...tagsFrom(source?.vmid, targets, inventory) };
+}
+
+/** Of what it is made from: a guest, or an archive. */
+function tagsFrom(
+  vmid: number | undefined,
+  targets: readonly Target[],
+  inventory: Inventory | undefined,
+): Pick<Selectable, 'tags' | 'gained'> {
+  const row = inventory?.guests.find((one) => one.vmid === vmid);
+  const given = targets.find((target) => target.kind === 'tags');
+  const gained = row && inventory?.gained?.get(row.vmid);
+  return { tags: given?.kind === 'tags' ? given.tags : row?.tags, ...(gained === undefined ? {} : { gained }) };
+}
+
+/** A guest that the call made, and the tags that it has from one that a person lets bear them. */
+export function madeGuests({ targets, inventory }: Resolved): readonly { readonly vmid: number; readonly tags: readonly string[] }[] {
+  return targets.flatMap((target) => {
+    if (target.kind !== 'new_guest') return [];
+    const source = targets.find((one) => one.kind === 'guest')?.vmid ?? (target.from?.isSame === true ? target.from.vmid : undefined);
+    const row = inventory?.guests.find(({ vmid }) => vmid === source);
+    const tags = row?.tags?.filter((tag) => inventory?.gained?.get(row.vmid)?.includes(tag) !== true) ?? [];
+    return [{ vmid: target.vmid, tags }];
+  });
 }
 
 function wordsOf(target: Target): string {

@@ -15,7 +15,6 @@ import {
   tagsIn,
 } from '#kernel/resource';
 import { effectiveTier } from '#policy/classify';
-import type { TagsOfGuests } from '#policy/deciding-tags';
 import { type DerivedProtection, protectionApplies, protectLiteral, protectTarget } from '#policy/protected-resources';
 import { guestAddresses, type Inventory, resolveTarget } from '#policy/resolve-target';
 import { configOf, protectedNeeds } from './dependencies.ts';
@@ -58,14 +57,14 @@ async function resolveAll(state: Validated & Pick<Resolved, 'tier'>, context: Re
   if (name === undefined || configured === undefined)
     throw new Fault('no_cluster', 'no cluster is configured', { next: 'add one to `clusters`' });
   const found = await lookUp(state, { name, configured }, context);
-  const { refused, notices, bore }: Protection = context.binds ? await protection(found, configured, context) : { notices: [] };
+  const { refused, notices, remembered }: Protection = context.binds ? await protection(found, configured, context) : { notices: [] };
   if (refused !== undefined) return refuseBy(refused);
   if (found.problem !== undefined) return refuse({ status: 'error', ...found.problem });
   return goOn({
     ...state,
     cluster: name,
     targets: found.targets,
-    inventory: { ...found.inventory, ...(bore === undefined ? {} : { bore }) },
+    inventory: { ...found.inventory, ...remembered },
     ...(notices.length === 0 ? {} : { notices }),
   });
 }
@@ -73,7 +72,7 @@ async function resolveAll(state: Validated & Pick<Resolved, 'tier'>, context: Re
 interface Protection {
   readonly refused?: Decision;
   readonly notices: readonly string[];
-  readonly bore?: TagsOfGuests;
+  readonly remembered?: Pick<Inventory, 'bore' | 'gained'>;
 }
 
 /** What the list says of what the call touches, and what a person who is asked is told besides. */
@@ -85,8 +84,9 @@ async function protection(found: Looked, configured: ConfiguredCluster, { deps }
   if (own !== undefined) return { refused: own, notices: [] };
   const { refused, unread } = await neededBy(found, deps.settings, derived);
   const notices = [...lostTags(found.inventory, derived), ...unreadNeeds(unread)];
-  const { bore } = derived;
-  return { notices, ...(refused === undefined ? {} : { refused }), ...(bore === undefined ? {} : { bore }) };
+  const { bore, gained } = derived;
+  const remembered = { ...(bore === undefined ? {} : { bore }), ...(gained === undefined ? {} : { gained }) };
+  return { notices, remembered, ...(refused === undefined ? {} : { refused }) };
 }
 
 type Looked = Awaited<ReturnType<typeof lookUp>>;

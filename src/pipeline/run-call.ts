@@ -19,7 +19,7 @@ import { approve } from './approve.ts';
 import { decideCall, passStages } from './decide-call.ts';
 import { type CallDeps, clustersFor, type IncomingCall, type PipelineDeps, withSettings } from './deps.ts';
 import { changesSomething, type Executed, execute, given, lastWordMs, withEffectWords } from './execute.ts';
-import { budgetLeft } from './limits.ts';
+import { budgetLeft, madeGuests } from './limits.ts';
 import {
   type CallTrail,
   leaveTask,
@@ -73,7 +73,17 @@ async function endOf(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, d
   if (!decided.ok) return { outcome: outcomeOfRefusal(decided.refusal, trail) };
   const executed = await execute(decided.state.approved, call, decided.state.deps, deadline);
   markStage(trail, 'execute');
+  if (executed.outcome.status === 'ok') await admitMade(decided.state);
   return executed;
+}
+
+/** What an agent made of a guest with a person's approval is in the scopes that the guest is in by its tags. Where that cannot be kept it is in none. */
+async function admitMade({ approved, deps }: Decided): Promise<void> {
+  const memory = deps.clusters.get(approved.cluster ?? '')?.tags;
+  for (const { vmid, tags } of madeGuests(approved))
+    await memory
+      ?.admit(vmid, tags)
+      .catch((thrown: unknown) => deps.log.warn(`guest ${vmid} is in no scope by its tags: ${toFault(thrown).message}`));
 }
 
 /**

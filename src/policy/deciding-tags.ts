@@ -13,6 +13,14 @@ export interface TaggedGuest {
 /** Guest → tags that decide about it. */
 export type TagsOfGuests = ReadonlyMap<number, readonly string[]>;
 
+/** What is remembered of them. */
+export interface RememberedTags {
+  /** Those that guests bore, those that they bear among them. */
+  readonly bore: TagsOfGuests;
+  /** Those of scopes that guests bear, and that nobody agreed to. */
+  readonly gained: TagsOfGuests;
+}
+
 /** Guests with one of these tags now. */
 export function tagBearers(
   guests: readonly { readonly vmid: number; readonly tags?: readonly string[] }[],
@@ -24,6 +32,12 @@ export function tagBearers(
       return own.length === 0 ? [] : [[vmid, own] as const];
     }),
   );
+}
+
+/** @param members tag → guests that a person lets bear it; a tag that is not there is nobody's concern */
+export function gainedTags(bearers: TagsOfGuests, members: ReadonlyMap<string, readonly number[]>): TagsOfGuests {
+  const gained = [...bearers].map(([vmid, tags]) => [vmid, tags.filter((tag) => members.get(tag)?.includes(vmid) === false)] as const);
+  return new Map(gained.filter(([, tags]) => tags.length > 0));
 }
 
 /** Both; each tag of a guest once. */

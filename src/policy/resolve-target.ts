@@ -43,6 +43,8 @@ export interface Inventory {
   }[];
   /** Tags that guests bore, those that they bear among them; left out where none decides. */
   readonly bore?: ReadonlyMap<number, readonly string[]>;
+  /** Tags of scopes that guests got outside of Banksman, with nobody's consent; left out where none decides. */
+  readonly gained?: ReadonlyMap<number, readonly string[]>;
   /** Left out where no storage is named. */
   readonly storages?: readonly { readonly storage: string; readonly node: string; readonly shared: boolean }[];
 }

@@ -7,12 +7,13 @@ import type { Log } from '#kernel/ports/log';
 import type { ConfiguredCluster, TagMemory } from '#pipeline/deps';
 import { derivedBy, takeInventory } from '#pipeline/inventory';
 import type { Role } from '#policy/blast/roles';
-import { type TagsOfGuests, withTags } from '#policy/deciding-tags';
+import { type RememberedTags, type TagsOfGuests, withTags } from '#policy/deciding-tags';
 import type { ProtectedList } from '#policy/protected-resources';
 import type { Scope } from '#policy/scopes/scopes';
 import type { Selector } from '#policy/scopes/selector';
 import type { TimeWindow } from '#policy/scopes/windows';
 import { readPrivateFile, replacePrivateFile } from '../config/private-file.ts';
+import { createScopeMembers } from './scope-members.ts';
 
 /** In the state directory. */
 const folder = 'tags';
@@ -37,7 +38,9 @@ const fileSchema = z.record(z.string().regex(/^\d{3,9}$/), z.union([z.string(), 
 export function createTagMemory({ cluster, stateDir, log, entries }: TagMemoryOptions): TagMemory {
   const place = join(stateDir, folder);
   const name = `${cluster}.json`;
-  const told = new Set<string>();
+  const scopeTags = new Set(entries.scopes.flatMap(({ only }) => only?.tags ?? []));
+  const members = createScopeMembers({ folder: place, cluster, tags: scopeTags });
+  const tell = createTeller(cluster, log);
   let last: Promise<unknown> = Promise.resolve();
 
   async function read(): Promise<TagsOfGuests> {
@@ -54,7 +57,7 @@ export function createTagMemory({ cluster, stateDir, log, entries }: TagMemoryOp
     }
   }
 
-  async function remember(bearers: TagsOfGuests, seen: ReadonlySet<number>): Promise<TagsOfGuests> {
+  async function remember(bearers: TagsOfGuests, seen: ReadonlySet<number>): Promise<RememberedTags> {
     const known = await read();
     const all = withTags(known, bearers);
     if ([...bearers].some(([vmid, tags]) => tags.some((tag) => known.get(vmid)?.includes(tag) !== true))) {
@@ -62,33 +65,46 @@ export function createTagMemory({ cluster, stateDir, log, entries }: TagMemoryOp
       const kept = [...all].map(([vmid, tags]) => [vmid, tags.length === 1 ? tags[0] : tags]);
       await replacePrivateFile(place, name, `${JSON.stringify(Object.fromEntries(kept))}\n`);
     }
-    for (const [vmid, tags] of all) for (const tag of tags) tell(vmid, tag, { bearers, seen });
-    return all;
+    const gained = await members.gained(bearers);
+    tell({ bore: all, gained }, bearers, seen);
+    return { bore: all, gained };
   }
 
-  function tell(
-    vmid: number,
-    tag: string,
-    { bearers, seen }: { readonly bearers: TagsOfGuests; readonly seen: ReadonlySet<number> },
-  ): void {
-    const key = `${vmid}/${tag}`;
-    if (bearers.get(vmid)?.includes(tag)) told.delete(key);
-    else if (seen.has(vmid) && !told.has(key)) {
-      told.add(key);
-      log.warn(
-        `${cluster}: guest ${vmid} no longer bears the tag ${tag}, by which it is protected, held, served or in a scope: doctor says what becomes of it`,
-      );
-    }
+  /** One after the other: two at once would each write what the other does not know. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const next = last.catch(() => undefined).then(work);
+    last = next.catch(() => undefined);
+    return next;
   }
 
   return {
     selecting: new Set(entriesOf(entries).flatMap(({ tags }) => tags)),
-    // One after the other: two calls at once would each write what the other does not know.
-    remember(bearers, seen) {
-      const next = last.catch(() => undefined).then(() => remember(bearers, seen));
-      last = next.catch(() => undefined);
-      return next;
-    },
+    remember: (bearers, seen) => inTurn(() => remember(bearers, seen)),
+    admit: (vmid, tags) => inTurn(() => members.admit(vmid, tags)),
+  };
+}
+
+/** Into the log: each tag of a guest once for as long as it is gone, and once where it was given. */
+function createTeller(cluster: string, log: Log) {
+  const told = new Set<string>();
+  const once = (key: string, words: string) => {
+    if (told.has(key)) return;
+    told.add(key);
+    log.warn(`${cluster}: ${words}`);
+  };
+  const pairs = (tagged: TagsOfGuests) => [...tagged].flatMap(([vmid, tags]) => tags.map((tag) => [vmid, tag] as const));
+  return ({ bore, gained }: RememberedTags, bearers: TagsOfGuests, seen: ReadonlySet<number>): void => {
+    for (const [vmid, tag] of pairs(bore)) {
+      const key = `${vmid}/${tag}`;
+      const what = `guest ${vmid} no longer bears the tag ${tag}, by which it is protected, held, served or in a scope: doctor says what becomes of it`;
+      if (bearers.get(vmid)?.includes(tag)) told.delete(key);
+      else if (seen.has(vmid)) once(key, what);
+    }
+    for (const [vmid, tag] of pairs(gained))
+      once(
+        `${vmid}+${tag}`,
+        `guest ${vmid} got the tag ${tag} outside of Banksman: it is in no scope by it until a person agrees (see doctor)`,
+      );
   };
 }
 
@@ -115,13 +131,19 @@ async function lostIn(
 ): Promise<readonly Finding[]> {
   try {
     const inventory = await takeInventory(name, cluster, { needsAddresses: false, signal });
-    const { tagged = new Map(), bore = new Map<number, readonly string[]>() } = await derivedBy(inventory, list, cluster);
+    const { tagged = new Map(), ...remembered } = await derivedBy(inventory, list, cluster);
+    const { bore = new Map<number, readonly string[]>(), gained = new Map<number, readonly string[]>() } = remembered;
     const there = new Map(inventory.guests.map(({ vmid, tags = [] }) => [vmid, tags]));
     const protecting = [...tagged].flatMap(([vmid, { tag, lost }]) => (lost && there.has(vmid) ? [finding(name, vmid, tag)] : []));
     const lost = [...bore].flatMap(([vmid, tags]) =>
       tags.filter((tag) => there.get(vmid)?.includes(tag) === false).map((tag) => ({ vmid, tag })),
     );
-    return [...protecting, ...lost.flatMap((one) => lostFindings(name, one, entries))];
+    const given = [...gained].flatMap(([vmid, tags]) => tags.map((tag) => ({ vmid, tag })));
+    return [
+      ...protecting,
+      ...lost.flatMap((one) => lostFindings(name, one, entries)),
+      ...given.flatMap((one) => gainedFindings(name, one, entries.scopes)),
+    ];
   } catch (thrown) {
     return thrown instanceof Fault && thrown.code === 'tag_memory_damaged'
       ? [{ topic: 'protected', state: 'failed', message: thrown.message, remedy: thrown.next ?? 'look at the file' }]
@@ -148,6 +170,19 @@ function lostFindings(
     ...{ topic, state: 'warning' },
     message: `guest ${vmid} of \`${cluster}\` no longer bears the tag \`${tag}\`, ${words}; ${still}`,
     remedy: `give it the tag back, or agree: \`"except": [${vmid}]\` in that ${one}`,
+  }));
+}
+
+function gainedFindings(
+  cluster: string,
+  { vmid, tag }: { readonly vmid: number; readonly tag: string },
+  scopes: readonly Scope[],
+): readonly Finding[] {
+  const waiting = scopes.filter(({ only, admits = [] }) => only?.tags?.includes(tag) === true && !admits.includes(vmid));
+  return waiting.map(({ name }) => ({
+    ...{ topic: 'scopes', state: 'warning' },
+    message: `guest ${vmid} of \`${cluster}\` got the tag \`${tag}\` outside of Banksman, by which it would be in scope \`${name}\`; that scope’s agents may not change it by that`,
+    remedy: `take the tag away, or agree: \`"admits": [${vmid}]\` in that scope`,
   }));
 }
 

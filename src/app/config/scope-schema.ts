@@ -84,6 +84,7 @@ export const scopesSchema = z
       reason,
       only: selectorSchema.exactOptional(),
       except: z.array(vmid).max(500).exactOptional(),
+      admits: z.array(vmid).max(500).exactOptional(),
       impact: z.enum(impacts).exactOptional(),
       changesPerDay: z.number().int().min(0).max(10_000).exactOptional(),
     }),

@@ -14,7 +14,7 @@ import { changes, timesAhead } from '#pipeline/limits';
 import { type Foresight, foresee } from '#pipeline/losses';
 import type { Classified, Refusal, Validated } from '#pipeline/stage';
 import { validate } from '#pipeline/validate';
-import { withTags } from '#policy/deciding-tags';
+import { type TagsOfGuests, withTags } from '#policy/deciding-tags';
 import { conditionsNow } from '#tools/support/condition';
 import { type StepFacts, stepFacts } from './step-facts.ts';
 import { type NumberedStep, wayBack, withSnapshots } from './ways-back.ts';
@@ -51,7 +51,7 @@ export async function rehearse(steps: readonly ProposedStep[], of: Of, pipeline:
     declared: {
       cluster: of.cluster,
       roles: live.settings.roles,
-      bore: await deps.clusters.get(of.cluster)?.tags?.remember(new Map(), new Set()),
+      bore: await borneOn(deps, of),
     },
     signal: of.signal,
   });
@@ -129,14 +129,19 @@ async function onCopy(live: CallDeps, { cluster, signal }: Of, copy: ClusterCopy
   if (configured === undefined) throw new Error(`no cluster is named ${cluster}`);
   // A tag that is seen now is remembered, as by any call.
   const inventory = await takeInventory(cluster, configured, { needsAddresses: false, signal });
-  await derivedBy(inventory, live.settings.protectedList, configured);
-  const known = await configured.tags?.remember(new Map(), new Set());
+  const { bore = new Map(), gained = new Map() } = await derivedBy(inventory, live.settings.protectedList, configured);
   const tags: TagMemory = {
     selecting: configured.tags?.selecting ?? new Set(),
-    remember: async (bearers) => withTags(known ?? new Map(), bearers),
+    // A guest that a step makes is admitted as it will be when that has run.
+    remember: async (bearers) => ({ bore: withTags(bore, bearers), gained }),
+    admit: async () => undefined,
   };
   const rehearsed = { aliases: configured.aliases, access: copy.access, tags };
   return { ...live, clusters: new Map([[cluster, rehearsed]]), clock: copy.clock };
+}
+
+async function borneOn({ clusters }: CallDeps, { cluster }: Of): Promise<TagsOfGuests | undefined> {
+  return (await clusters.get(cluster)?.tags?.remember(new Map(), new Set()))?.bore;
 }
 
 interface RehearsedStep extends PlanStep {

@@ -2,7 +2,7 @@
 import { type Agent, osUserOf } from '#kernel/agent';
 import { allow, type Decision, deny } from '#kernel/decision';
 import { type Impact, impactInWords, impacts } from '#kernel/tiers';
-import { matchesPattern, misfitOf, type Selectable, type Selector, selectorInWords } from './selector.ts';
+import { asAgreed, matchesPattern, misfitOf, type Selectable, type Selector, selectorInWords } from './selector.ts';
 
 export interface Scope {
   readonly name: string;
@@ -13,6 +13,8 @@ export interface Scope {
   readonly only?: Selector;
   /** Guests of which a person knows that they lost a tag in `only`: nobody is told of it any more. They are out of the scope either way. */
   readonly except?: readonly number[];
+  /** Guests that got a tag in `only` outside of Banksman, and that a person lets in by it. */
+  readonly admits?: readonly number[];
   /** The worst that a call may do. */
   readonly impact?: Impact;
   /** In any 24 hours, by all agents of the scope together: a new chat is no new budget. */
@@ -80,11 +82,11 @@ function notIn(scope: Scope, { changed, places }: ScopedCall): Decision | undefi
     [wide, places],
   ] as const) {
     for (const thing of things) {
-      const found = misfitOf(selector, thing);
+      const found = misfitOf(selector, asAgreed(thing, scope.admits));
       if (found !== undefined)
         return refuse(
           'out_of_scope',
-          `${thing.words} ${found.why}${lostWords(thing, scope)}, and ${nameOf(scope)} is for ${selectorInWords(only)}`,
+          `${thing.words} ${found.why}${tagWords(thing, scope)}, and ${nameOf(scope)} is for ${selectorInWords(only)}`,
           scope,
         );
     }
@@ -92,11 +94,14 @@ function notIn(scope: Scope, { changed, places }: ScopedCall): Decision | undefi
   return undefined;
 }
 
-/** What a scope allows by a tag is allowed no more without it, whoever took it. */
-function lostWords(thing: Selectable, { only = {}, except = [] }: Scope): string {
-  const tag = thing.lost?.find((one) => only.tags?.includes(one));
-  if (tag === undefined || (thing.vmid !== null && except.includes(thing.vmid))) return '';
-  return ` (it lost the tag \`${tag}\`, which somebody took away outside of Banksman)`;
+/** What a scope allows by a tag is allowed no more without it, whoever took it, and not yet by one that nobody agreed to. */
+function tagWords({ vmid, lost, gained }: Selectable, { only = {}, except = [], admits = [] }: Scope): string {
+  const isAmong = (guests: readonly number[]) => vmid !== null && guests.includes(vmid);
+  const given = isAmong(admits) ? undefined : gained?.find((one) => only.tags?.includes(one));
+  if (given !== undefined)
+    return ` (somebody gave it the tag \`${given}\` outside of Banksman, which counts once a person writes the guest into \`admits\` of the scope)`;
+  const taken = isAmong(except) ? undefined : lost?.find((one) => only.tags?.includes(one));
+  return taken === undefined ? '' : ` (it lost the tag \`${taken}\`, which somebody took away outside of Banksman)`;
 }
 
 /** How many changes the agents of a scope have made. */

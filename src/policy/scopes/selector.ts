@@ -26,6 +26,8 @@ export interface Selectable {
   readonly name: string | null | undefined;
   /** Tags that it bore and lost with nobody's consent. */
   readonly lost?: readonly string[];
+  /** Tags that it bears, and got with nobody's consent. */
+  readonly gained?: readonly string[];
 }
 
 /** SECURITY: whoever takes a tag away in Proxmox VE lets nothing out of an entry by that. @param except guests that a person let go */
@@ -34,6 +36,14 @@ export function asBefore(thing: Selectable, except: readonly number[] = []): Sel
   return tags === undefined || lost.length === 0 || (vmid !== null && except.includes(vmid))
     ? thing
     : { ...thing, tags: [...tags, ...lost] };
+}
+
+/** SECURITY: whoever gives it a tag in Proxmox VE lets nothing into an entry by that. @param admits guests that a person lets in */
+export function asAgreed(thing: Selectable, admits: readonly number[] = []): Selectable {
+  const { vmid, tags, gained = [] } = thing;
+  return tags === undefined || gained.length === 0 || (vmid !== null && admits.includes(vmid))
+    ? thing
+    : { ...thing, tags: tags.filter((tag) => !gained.includes(tag)) };
 }
 
 export type Fit = 'in' | 'out' | 'unknown';

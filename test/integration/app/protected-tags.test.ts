@@ -2,6 +2,8 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { LocalApp } from '#app/create-app';
+import { cliAgent } from '#app/for-hosts';
 import { approvedPlan, ended, step } from '../plans/support.ts';
 import { agent, approvedCall, call, startWorld, type World } from './support.ts';
 
@@ -192,6 +194,93 @@ describe('a tag by which a guest is in a scope, and that somebody takes away', (
     const noted = await world.open(staging({ except: [101] }));
     expect(await noted.doctor(new AbortController().signal)).not.toContainEqual(finding);
     expect(await call(noted, 'start_vm', { vmid: 101 }, { agent })).toMatchObject({ status: 'denied', code: 'out_of_scope' });
+  });
+});
+
+describe('a tag by which a guest would be in a scope, and that somebody gives it', () => {
+  const staging = (more: object = {}) => ({
+    protected: {},
+    scopes: [{ name: 'staging', agents: ['host:mcp'], reason: 'only what is for tests', only: { tags: ['staging'] }, ...more }],
+  });
+  const start = (app: LocalApp, vmid: number) => call(app, 'start_vm', { vmid }, { agent });
+
+  it('widens nothing: not for a call, not in a plan, not over a restart, until a person agrees to this guest', async () => {
+    guest(101).config.set('tags', 'staging');
+    const first = await world.open(staging());
+    // The first look: what bears the tag then is what the scope was written for.
+    expect(await start(first, 101)).toMatchObject({ status: 'pending' });
+    guest(105).config.set('tags', 'ci;staging');
+    const second = await world.open(staging());
+    for (const app of [first, second])
+      expect(await start(app, 105)).toMatchObject({
+        ...{ status: 'denied', code: 'out_of_scope' },
+        message: expect.stringMatching(/guest 105 .*somebody gave it the tag `staging` outside of Banksman.*`admits`/),
+      });
+    const steps = [{ tool: 'start_vm', arguments: { vmid: 105 } }];
+    expect(await call(second, 'propose_plan', { steps }, { agent })).toMatchObject({ status: 'denied', code: 'out_of_scope' });
+    const copied = { vmid: 105, new_vmid: 300 };
+    expect(await call(second, 'clone_guest', copied, { agent })).toMatchObject({ status: 'denied', code: 'out_of_scope' });
+    expect(world.lines.filter((line) => line.includes('guest 105 got the tag staging'))).not.toEqual([]);
+    expect(await second.doctor(new AbortController().signal)).toContainEqual(
+      expect.objectContaining({ topic: 'scopes', state: 'warning', remedy: expect.stringContaining('"admits": [105]') }),
+    );
+    expect(await start(second, 101)).toMatchObject({ status: 'pending' });
+    const agreed = await world.open(staging({ admits: [105] }));
+    expect(await start(agreed, 105)).toMatchObject({ status: 'pending' });
+    expect(await agreed.doctor(new AbortController().signal)).not.toContainEqual(
+      expect.objectContaining({ remedy: expect.stringContaining('admits') }),
+    );
+  });
+
+  it('holds others as ever, and a guest without it that gets it by a new number', async () => {
+    const app = await world.open(staging());
+    await call(app, 'start_vm', { vmid: 101 });
+    guest(101).config.set('tags', 'staging');
+    // Whom no scope names, nothing of this is about.
+    expect(await call(app, 'start_vm', { vmid: 101 })).toMatchObject({ status: 'pending' });
+    const { guests } = world.demo.cluster.state;
+    guests.set(777, { ...guest(101), vmid: 777, config: new Map(guest(101).config) });
+    expect(await start(app, 777)).toMatchObject({ status: 'denied', code: 'out_of_scope' });
+  });
+
+  it('is what a clone has of a guest in the scope, with a person’s approval: it is in the scope, too', async () => {
+    guest(101).config.set('tags', 'staging');
+    const app = await world.open(staging());
+    const made = await approvedCall(world, app, { tool: 'clone_guest', input: { vmid: 101, new_vmid: 300 } });
+    expect(made).toMatchObject({ status: 'ok' });
+    expect(await start(await world.open(staging()), 300)).toMatchObject({ status: 'pending' });
+    // In a plan it is so from its own step on.
+    const stays = await world.open(staging(), undefined, 'test', { stays: true });
+    const steps = [step('clone_guest', { vmid: 101, new_vmid: 301 }), step('start_vm', { vmid: 301 })];
+    const id = await approvedPlan(world, stays, steps, { agent });
+    await call(stays, 'run_plan', { plan_id: id }, { agent });
+    expect(await ended(stays, id)).toMatchObject({ standing: 'done' });
+  });
+
+  it('is no member of what nobody in the scope was copied from', async () => {
+    const app = await world.open(staging());
+    await call(app, 'start_vm', { vmid: 101 });
+    guest(101).config.set('tags', 'staging');
+    const other = await app.call({
+      ...{ tool: 'clone_guest', input: { vmid: 101, new_vmid: 300 }, agent: cliAgent('tester', 'advanced'), waitMs: 60_000 },
+      signal: new AbortController().signal,
+      gate: { ask: (request) => void app.approvals.approve(request.id, world.person) },
+    });
+    expect(other).toMatchObject({ status: 'ok' });
+    expect(await start(app, 300)).toMatchObject({ status: 'denied', code: 'out_of_scope' });
+  });
+
+  it('fails closed where its memory is damaged', async () => {
+    guest(101).config.set('tags', 'staging');
+    const app = await world.open(staging());
+    expect(await start(app, 101)).toMatchObject({ status: 'pending' });
+    const file = path.join(world.stateDir, 'tags', 'demo.scopes.json');
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ staging: [101] });
+    writeFileSync(file, '{"staging": "all"}', { mode: 0o600 });
+    expect(await start(app, 101)).toMatchObject({ status: 'error', code: 'tag_memory_damaged' });
+    expect(await app.doctor(new AbortController().signal)).toContainEqual(
+      expect.objectContaining({ state: 'failed', message: expect.stringContaining('demo.scopes.json') }),
+    );
   });
 });
 

@@ -144,10 +144,10 @@ describe('an agent with a scope', () => {
     const config = {
       windows: [around(1, { name: 'tagged', only: { tags: ['web'] }, times: [{ start: '2020-01-01T00:00', duration: 'PT1H' }] })],
     };
+    world.demo.cluster.state.guests.get(101)?.config.set('tags', 'staging');
     const app = await world.open({ ...config, ...scope({ only: { tags: ['staging'] } }) });
     const other = { agent: mcpAgent('other', 'advanced') };
-    expect(await call(app, 'set_tags', { vmid: 101, tags: ['staging'] }, other)).toMatchObject({ status: 'denied', code: 'tag_decides' });
-    world.demo.cluster.state.guests.get(101)?.config.set('tags', 'staging');
+    expect(await call(app, 'set_tags', { vmid: 100, tags: ['staging'] }, other)).toMatchObject({ status: 'denied', code: 'tag_decides' });
     expect(await call(app, 'set_tags', { vmid: 101, tags: [] })).toMatchObject({ code: 'tag_decides' });
     expect(await call(app, 'set_guest_config', { vmid: 101, unset: ['tags'] })).toMatchObject({ code: 'tag_decides' });
     expect(await call(app, 'set_tags', { vmid: 101, tags: ['staging', 'more'] })).toMatchObject({ status: 'pending' });
