@@ -92,7 +92,12 @@ export const scopesSchema = z
   .max(200)
   .refine(namesDiffer, 'two have the same `name`');
 
-const windowTimesSchema = z.strictObject({ start: z.string(), duration: z.string(), rrule: z.string().max(500).exactOptional() });
+const windowTimesSchema = z.strictObject({
+  start: z.string(),
+  duration: z.string(),
+  rrule: z.string().max(500).exactOptional(),
+  exdates: some(z.string().max(20)),
+});
 
 const windowSchema = z
   .strictObject({

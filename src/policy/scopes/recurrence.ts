@@ -74,7 +74,7 @@ class BadRule extends Error {}
 const yearsAhead = 60;
 
 /** A freeze that never comes would be obeyed by never holding anything. */
-function everOccurs(occursOn: Recurrence['occursOn'], start: Day, last: Day): boolean {
+export function everOccurs(occursOn: Recurrence['occursOn'], start: Day, last: Day): boolean {
   const end = Math.min(last, start + yearsAhead * 366);
   for (let day = start; day <= end; day += 1) if (occursOn(day)) return true;
   return false;

@@ -1,6 +1,6 @@
 /** Freeze windows, in which nothing that changes a cluster runs, and maintenance windows, outside of which it does not. Pure: the moment is handed in. */
 import { allow, type Decision, deny } from '#kernel/decision';
-import { type Day, dayOf, type ParsedRecurrence, parseRecurrence, type Recurrence } from './recurrence.ts';
+import { type Day, dayOf, everOccurs, type ParsedRecurrence, parseRecurrence, type Recurrence } from './recurrence.ts';
 import { asBefore, fits, type Selectable, type Selector, selectorInWords } from './selector.ts';
 
 export const windowKinds = ['freeze', 'maintenance'] as const;
@@ -14,6 +14,8 @@ export interface WindowTimes {
   readonly duration: string;
   /** RFC 5545 §3.3.10. Absent: once. */
   readonly rrule?: string;
+  /** Days of the rule on which it does not open: `2026-12-24`, in the window's zone (RFC 5545 §3.8.5.1). They count in its `COUNT`. */
+  readonly exdates?: readonly string[];
 }
 
 export interface TimeWindow {
@@ -177,7 +179,7 @@ type ParsedTimes = ({ readonly ok: true } & Times) | { readonly ok: false; reado
 const made = new Map<string, ParsedTimes>();
 
 function parseTimes(times: WindowTimes, zone: string): ParsedTimes {
-  const key = JSON.stringify([times.start, times.duration, times.rrule, zone]);
+  const key = JSON.stringify([times.start, times.duration, times.rrule, times.exdates, zone]);
   const known = made.get(key) ?? parseAnew(times, zone);
   if (made.size > 1_000) made.clear();
   made.set(key, known);
@@ -191,7 +193,7 @@ function parsedTimes(times: WindowTimes, zone: string): Times {
   return parsed;
 }
 
-function parseAnew({ start, duration, rrule }: WindowTimes, zone: string): ParsedTimes {
+function parseAnew({ start, duration, rrule, exdates = [] }: WindowTimes, zone: string): ParsedTimes {
   const local = localFrom(start);
   if (local === undefined) return { ok: false, why: '`start` must be a local time such as `2026-12-20T18:00`, without a zone' };
   const length = durationFrom(duration);
@@ -203,7 +205,26 @@ function parseAnew({ start, duration, rrule }: WindowTimes, zone: string): Parse
     rrule === undefined
       ? { ok: true, recurrence: { occursOn: (other) => other === day } }
       : parseRecurrence(rrule, day, (value) => lastDay(value, timeOfDay, zone));
-  return rule.ok ? { ok: true, timeOfDay, duration: length, recurrence: rule.recurrence } : { ok: false, why: `\`rrule\`: ${rule.why}` };
+  if (!rule.ok) return { ok: false, why: `\`rrule\`: ${rule.why}` };
+  const without = withoutDays(rule.recurrence, exdates, day);
+  return 'why' in without
+    ? { ok: false, why: `\`exdates\`: ${without.why}` }
+    : { ok: true, timeOfDay, duration: length, recurrence: without };
+}
+
+/** A day that the rule does not name is a mistake, and so is to name each that there is: neither is what its author meant. */
+function withoutDays(recurrence: Recurrence, exdates: readonly string[], start: Day): Recurrence | { readonly why: string } {
+  const left = new Set<Day>();
+  for (const text of exdates) {
+    const [, year, month, date] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? [];
+    const day = dayOf(Number(year), Number(month), Number(date));
+    if (Number.isNaN(day) || new Date(day * dayMs).toISOString().slice(0, 10) !== text)
+      return { why: `\`${text.slice(0, 20)}\` is no day such as 2026-12-24` };
+    if (!recurrence.occursOn(day)) return { why: `the window does not open on ${text} anyway` };
+    left.add(day);
+  }
+  const others: Recurrence = { occursOn: (day) => !left.has(day) && recurrence.occursOn(day) };
+  return left.size === 0 || everOccurs(others.occursOn, start, Number.POSITIVE_INFINITY) ? others : { why: 'no day is left' };
 }
 
 function localFrom(text: string): number | undefined {
@@ -234,8 +255,10 @@ function lastDay(value: string, timeOfDay: number, zone: string): Day | undefine
   const day = dayOf(Number(year), Number(month), Number(date));
   if (hour === undefined) return day;
   const at = day * dayMs + 1_000 * (3_600 * Number(hour) + 60 * Number(minute) + Number(second));
-  const local = utc === undefined ? at : at + offsetAt(at, zone);
-  return Math.floor(local / dayMs) - (local - Math.floor(local / dayMs) * dayMs < timeOfDay ? 1 : 0);
+  // A moment is compared as one: in the nights on which clocks change the wall clock's order is another.
+  const [own, begins] =
+    utc === undefined ? [day, day * dayMs + timeOfDay] : [localDay(at, zone), instantOf(localDay(at, zone) * dayMs + timeOfDay, zone)];
+  return begins > at ? own - 1 : own;
 }
 
 // Zones. A local time is counted as if it were UTC, in ms.

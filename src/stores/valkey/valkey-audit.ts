@@ -122,7 +122,7 @@ function createDayReader({ trail, now }: AuditDeps) {
       const until = now();
       const day = until - lives.outcome * 1000;
       const ends = createEnds(index.note);
-      for await (const page of trail.pages((readUntil ?? day) - skewMs)) {
+      for await (const page of trail.pages(newSince(readUntil, until) - skewMs)) {
         for (const entry of page) {
           const [, name] = aboutAttempts.exec(entry.member) ?? [];
           if (name === 'tool.started') begin(storedRecord(entry.member, 0));
@@ -135,6 +135,11 @@ function createDayReader({ trail, now }: AuditDeps) {
       readUntil = until;
     },
   };
+}
+
+/** Of a clock that was set back: what was read while it was ahead was read, and forgotten, by a time that never was. */
+function newSince(readUntil: number | undefined, now: number): number {
+  return readUntil === undefined || now < readUntil ? now - lives.outcome * 1000 : readUntil;
 }
 
 function createEnds(note: (record: AuditRecord) => void) {

@@ -105,6 +105,52 @@ export function trailContract(makeHarness: MakeHarness): void {
       );
     });
 
+    it('counts a change for 24 hours and no longer, over midnights and the day on which clocks change', async () => {
+      const harness = await makeHarness();
+      const store = await harness.open();
+      const day = 86_400_000;
+      const counted = async () => new Map(await store.audit.changesSince(harness.now() - day)).get('mcp:a') ?? 0;
+      const change = { name: 'tool.started', attributes: { agent: { id: 'mcp:a' }, cluster: 'lab', impact: 'reversible' } } as const;
+      // A store may count a minute longer: its writers share no clock.
+      const hours: number[] = [];
+      for (let hour = 0; hour < 72; hour += 1) {
+        await store.audit.append(change);
+        hours.push(await counted());
+        await harness.advance(3_600_000);
+      }
+      expect(hours.slice(0, 24)).toEqual(Array.from({ length: 24 }, (_, hour) => hour + 1));
+      expect(hours.slice(25).every((count) => count === 24 || count === 25)).toBe(true);
+      await harness.advance(day - 3_600_000 - 1);
+      expect(await counted()).toBeGreaterThanOrEqual(1);
+      await harness.advance(120_000);
+      expect(await counted()).toBe(0);
+    });
+
+    it.each([
+      ['two hours', 7_200_000],
+      ['two days', 2 * 86_400_000],
+    ])('counts on, and finds attempts, when the clock jumped %s ahead and back', async (_what, jump) => {
+      const harness = await makeHarness();
+      const [store, other] = [await harness.open(), await harness.open()];
+      const change = (id: string) =>
+        ({
+          name: 'tool.started',
+          attributes: { agent: { id: 'mcp:a' }, cluster: 'lab', impact: 'reversible', 'gen_ai.tool.call.id': id },
+        }) as const;
+      const counted = async (by: typeof store) => new Map(await by.audit.changesSince(harness.now() - 86_400_000)).get('mcp:a') ?? 0;
+      await other.audit.append(change('before'));
+      await harness.advance(600_000);
+      await other.audit.append(change('just before'));
+      await harness.advance(jump);
+      await other.audit.append(change('ahead'));
+      // What is older than a day by this clock is forgotten, for as long as it says so.
+      expect(await counted(store)).toBe(jump > 86_400_000 ? 1 : 3);
+      await harness.advance(-jump + 300_000);
+      await other.audit.append(change('after'));
+      expect([await counted(store), await counted(other)]).toEqual([4, 4]);
+      expect(await store.audit.attempts()).toHaveLength(4);
+    });
+
     it('refuses a record that has no canonical form, and goes on', async () => {
       const store = await (await makeHarness()).open();
       await expect(store.audit.append({ name: 'tool.started', attributes: { a: '\ud800' } })).rejects.toMatchObject({

@@ -101,6 +101,157 @@ const guest = (more: object = {}) => ({
   ...more,
 });
 
+/** Closed right before, open from the first moment to the last, closed at the end. */
+function expectSpan(window: TimeWindow, [from, to]: readonly [string, string]): void {
+  expect(new Date(openUntil(window, at(from)) ?? 0).toISOString()).toBe(new Date(at(to)).toISOString());
+  expect([-1, 0].map((ms) => openUntil(window, at(from) + ms) !== undefined)).toEqual([false, true]);
+  expect([-1, 0].map((ms) => openUntil(window, at(to) + ms) !== undefined)).toEqual([true, false]);
+}
+
+describe('a window over the nights on which clocks change, and ends of months', () => {
+  it.each<[string, string, TimeWindow['times'][number], readonly [string, string]]>([
+    [
+      'all day in spring: 23 hours',
+      'Europe/Berlin',
+      { start: '2026-03-29T00:00', duration: 'P1D' },
+      ['2026-03-28T23:00Z', '2026-03-29T22:00Z'],
+    ],
+    [
+      'all day in autumn: 25 hours',
+      'Europe/Berlin',
+      { start: '2026-10-25T00:00', duration: 'P1D' },
+      ['2026-10-24T22:00Z', '2026-10-25T23:00Z'],
+    ],
+    ['24 hours in spring', 'Europe/Berlin', { start: '2026-03-29T00:00', duration: 'PT24H' }, ['2026-03-28T23:00Z', '2026-03-29T23:00Z']],
+    ['24 hours in autumn', 'Europe/Berlin', { start: '2026-10-25T00:00', duration: 'PT24H' }, ['2026-10-24T22:00Z', '2026-10-25T22:00Z']],
+    [
+      'in New York’s missing hour',
+      'America/New_York',
+      { start: '2026-03-08T02:30', duration: 'PT30M' },
+      ['2026-03-08T07:30Z', '2026-03-08T08:00Z'],
+    ],
+    [
+      'in New York’s double hour',
+      'America/New_York',
+      { start: '2026-11-01T01:30', duration: 'PT1H' },
+      ['2026-11-01T05:30Z', '2026-11-01T06:30Z'],
+    ],
+    [
+      'where half an hour is missing',
+      'Australia/Lord_Howe',
+      { start: '2026-10-04T02:15', duration: 'PT15M' },
+      ['2026-10-03T15:45Z', '2026-10-03T16:00Z'],
+    ],
+    [
+      'where half an hour is double',
+      'Australia/Lord_Howe',
+      { start: '2026-04-05T01:45', duration: 'PT10M' },
+      ['2026-04-04T14:45Z', '2026-04-04T14:55Z'],
+    ],
+    [
+      'all day where midnight is missing',
+      'Africa/Cairo',
+      { start: '2026-04-24T00:00', duration: 'P1D' },
+      ['2026-04-23T22:00Z', '2026-04-24T21:00Z'],
+    ],
+    [
+      'the last day of February',
+      'UTC',
+      { start: '2026-01-31T22:00', duration: 'PT4H', rrule: 'FREQ=MONTHLY;BYMONTHDAY=-1' },
+      ['2026-02-28T22:00Z', '2026-03-01T02:00Z'],
+    ],
+    [
+      'the last day of a leap February',
+      'UTC',
+      { start: '2026-01-31T22:00', duration: 'PT4H', rrule: 'FREQ=MONTHLY;BYMONTHDAY=-1' },
+      ['2028-02-29T22:00Z', '2028-03-01T02:00Z'],
+    ],
+    [
+      'over the end of a year',
+      'Europe/Berlin',
+      { start: '2020-12-31T20:00', duration: 'P1D', rrule: 'FREQ=YEARLY' },
+      ['2026-12-31T19:00Z', '2027-01-01T19:00Z'],
+    ],
+    [
+      'the last Sunday of October, the very night',
+      'Europe/Berlin',
+      { start: '2020-10-25T01:00', duration: 'PT4H', rrule: 'FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU' },
+      ['2026-10-24T23:00Z', '2026-10-25T03:00Z'],
+    ],
+    [
+      'the last of its COUNT',
+      'Europe/Berlin',
+      { start: '2026-10-18T02:30', duration: 'PT1H', rrule: 'FREQ=WEEKLY;COUNT=2' },
+      ['2026-10-25T00:30Z', '2026-10-25T01:30Z'],
+    ],
+    [
+      'UNTIL the second on which it begins',
+      'Europe/Berlin',
+      { start: '2026-10-20T02:30', duration: 'PT1H', rrule: 'FREQ=DAILY;UNTIL=20261025T003000Z' },
+      ['2026-10-25T00:30Z', '2026-10-25T01:30Z'],
+    ],
+    [
+      'UNTIL it begins after the missing hour',
+      'Europe/Berlin',
+      { start: '2026-03-20T02:30', duration: 'PT1H', rrule: 'FREQ=DAILY;UNTIL=20260329T013000Z' },
+      ['2026-03-29T01:30Z', '2026-03-29T02:30Z'],
+    ],
+  ])('%s (%s)', (_what, zone, times, span) => {
+    expectSpan(nightly({ zone, times: [times] }), span);
+  });
+
+  it.each<[string, TimeWindow['times'][number], string]>([
+    ['after its COUNT', { start: '2026-10-18T02:30', duration: 'PT1H', rrule: 'FREQ=WEEKLY;COUNT=2' }, '2026-11-01T01:30Z'],
+    [
+      'a second before it would begin in autumn',
+      { start: '2026-10-20T02:30', duration: 'PT1H', rrule: 'FREQ=DAILY;UNTIL=20261025T002959Z' },
+      '2026-10-25T00:30Z',
+    ],
+    [
+      'a second before it would begin in spring',
+      { start: '2026-03-20T02:30', duration: 'PT1H', rrule: 'FREQ=DAILY;UNTIL=20260329T012959Z' },
+      '2026-03-29T01:30Z',
+    ],
+    ['in a month without the 31st', { start: '2026-01-31T02:30', duration: 'PT1H', rrule: 'FREQ=MONTHLY' }, '2026-02-28T01:30Z'],
+    ['nor on the day after such a month', { start: '2026-01-31T02:30', duration: 'PT1H', rrule: 'FREQ=MONTHLY' }, '2026-03-01T01:30Z'],
+  ])('does not open %s', (_what, times, moment) => {
+    expect(openUntil(nightly({ times: [times] }), at(moment))).toBeUndefined();
+  });
+
+  it('does not open on the days that are taken out, which count in COUNT', () => {
+    const times = { start: '2026-12-23T18:00', duration: 'PT6H', rrule: 'FREQ=DAILY;COUNT=4', exdates: ['2026-12-24', '2026-12-26'] };
+    const window = nightly({ zone: 'UTC', times: [times] });
+    const days = [22, 23, 24, 25, 26, 27].filter((day) => isOpen(window, `2026-12-${day}T18:00Z`));
+    expect(days).toEqual([23, 25]);
+    expect(decideWindows([{ ...window, kind: 'maintenance' }], [], at('2026-12-24T19:00Z')).reason).toContain(
+      'opens next at 2026-12-25T18:00',
+    );
+  });
+
+  it.each([
+    [['2026-12-32'], /`2026-12-32` is no day/],
+    [['2026-02-30'], /is no day/],
+    [['20261224'], /is no day/],
+    [['2026-12-22'], /does not open on 2026-12-22 anyway/],
+    [['2026-12-27'], /does not open on 2026-12-27 anyway/],
+    [['2026-12-23', '2026-12-24', '2026-12-25', '2026-12-26'], /no day is left/],
+  ])('takes out no days that are none: %j', (exdates, words) => {
+    expect(timesFlaw({ start: '2026-12-23T18:00', duration: 'PT6H', rrule: 'FREQ=DAILY;COUNT=4', exdates }, 'UTC')).toMatch(words);
+  });
+
+  it('holds for as long as the longest of times that overlap', () => {
+    const both = nightly({
+      zone: 'UTC',
+      times: [
+        { start: '2026-01-01T00:00', duration: 'PT6H', rrule: 'FREQ=DAILY' },
+        { start: '2026-01-05T05:00', duration: 'P2D', rrule: 'FREQ=WEEKLY' },
+      ],
+    });
+    expect(openUntil(both, at('2026-01-12T05:30Z'))).toBe(at('2026-01-14T05:00Z'));
+    expect(isOpen(both, '2026-01-11T06:00Z')).toBe(false);
+  });
+});
+
 describe('windows', () => {
   const prod = nightly({ only: { pools: ['prod'] } });
   const during = at('2026-02-03T02:00:00Z');
