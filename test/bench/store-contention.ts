@@ -9,7 +9,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { openStoreInWorker } from '#app/store/store-client';
+import { openStoreInWorker } from '#app/store/open-store';
 import { seal } from '#audit/seal';
 import type { Store } from '#kernel/ports/store';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';

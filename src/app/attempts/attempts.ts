@@ -1,7 +1,10 @@
 /**
- * Calls that began and never said how they ended: found where their process is gone, looked up, and written down as done, as not done or as
- * unknown. What is unknown is said first until a person has seen it.
+ * Calls that began and never said how they ended: found where their process is gone, looked up, and written down as done, as not done or
+ * as unknown. What is unknown is said first until a person has seen it.
  */
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { isMissing, startOf } from '#files/process-life';
 import type { AttemptList, ControlResult, Finding } from '#kernel/app';
 import {
   type Attempt,
@@ -22,7 +25,6 @@ import { showPlainly } from '#kernel/text/text';
 import type { ConnectedClusters } from '../clusters/connect-clusters.ts';
 import type { Config } from '../config/config.ts';
 import { type Found, foundData, type Look, type LookDeps, lookFor, unknownEnd } from './look.ts';
-import { lifeOf, ownMark } from './process-mark.ts';
 import { createSpool, type Spool } from './spool.ts';
 
 export interface AttemptsDeps extends LookDeps {
@@ -271,5 +273,47 @@ export async function attemptFindings({ list }: Pick<AttemptList, 'list'>): Prom
   } catch {
     // The store says so itself.
     return [];
+  }
+}
+
+/** `proc(5)`; systems without it have machine and number alone. */
+function ownMark(): ProcessMark {
+  const known = { boot: textIn('/proc/sys/kernel/random/boot_id'), space: linkOf('/proc/self/ns/pid'), started: startOf(process.pid) };
+  const given = Object.entries(known).filter(([, value]) => value !== undefined);
+  return { machine: hostname(), pid: process.pid, ...Object.fromEntries(given) };
+}
+
+/**
+ * `unknown`: it cannot be seen from here (another machine or container, or a system that shows no processes): then only the call's own time tells.
+ * INVARIANT: `gone` is said only of a process that surely runs no more.
+ */
+function lifeOf(mark: ProcessMark, own: ProcessMark = ownMark()): 'alive' | 'gone' | 'unknown' {
+  if (!isInSight(mark, own)) return 'unknown';
+  if (isMissing(mark.pid)) return 'gone';
+  const started = startOf(mark.pid);
+  // Where other users' processes are hidden (`hidepid`, `ProtectProc=`), its number alone says nothing.
+  if (started === undefined || mark.started === undefined) return 'unknown';
+  return started === mark.started ? 'alive' : 'gone';
+}
+
+/** The same kernel since the same start, and the same numbers. Another boot is this machine before it was started again, or another machine: nobody can tell. */
+function isInSight({ machine, boot, space }: ProcessMark, own: ProcessMark): boolean {
+  if (boot === undefined && own.boot === undefined) return machine === own.machine;
+  return boot === own.boot && space !== undefined && space === own.space;
+}
+
+function textIn(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}
+
+function linkOf(file: string): string | undefined {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return undefined;
   }
 }

@@ -1,9 +1,14 @@
-/** Snapshots that plans took as ways back and that are still there: counted by `doctor`, and cleaned up by a plan that a person approves. */
+/**
+ * Snapshots that plans take before their own risky steps, as ways back: which they are, which are still there, and the plan that cleans
+ * them up once a person approves it.
+ */
+import { randomBytes } from 'node:crypto';
 import type { Finding, KeptSnapshot } from '#kernel/app';
 import type { RequestRecord } from '#kernel/approval/request';
 import { toFault } from '#kernel/errors';
+import type { Inverse } from '#kernel/guest-condition';
 import { wordOf } from '#kernel/json';
-import { applyPlanTool, undoSnapshotPattern } from '#kernel/plans/plan';
+import { applyPlanTool, mostSteps, type ProposedStep, type StepRefusal, undoSnapshotPattern } from '#kernel/plans/plan';
 import { planIn } from '#kernel/plans/plan-progress';
 import type { ClusterPort } from '#kernel/ports/cluster';
 import type { RequestStore } from '#kernel/ports/request-store';
@@ -99,4 +104,45 @@ export async function snapshotFindings(kept: Kept, now: number): Promise<readonl
       },
     ];
   }
+}
+
+/** A step with the number that its proposer knows it by. */
+export interface NumberedStep extends ProposedStep {
+  readonly own: number;
+  /** The snapshot that was taken right before it. */
+  readonly kept?: string;
+}
+
+/** With a snapshot as a step of its own before each that asks for one; or which step cannot have one, and why. */
+export function withSnapshots(
+  steps: readonly ProposedStep[],
+): readonly NumberedStep[] | { readonly step: number; readonly refusal: StepRefusal } {
+  const mark = randomBytes(3).toString('hex');
+  const useless = steps.findIndex(({ tool, snapshot_first: first }) => first === true && tool === 'delete_guest');
+  if (useless >= 0) {
+    const message = '`snapshot_first`: a snapshot goes with its guest';
+    return { step: useless + 1, refusal: { code: 'invalid_input', message, next: 'make a backup first: backup_guest' } };
+  }
+  const all = steps.flatMap((step, index): readonly NumberedStep[] => {
+    const own = index + 1;
+    if (step.snapshot_first !== true) return [{ ...step, own }];
+    const name = `bm-${mark}-${own}`;
+    const { vmid } = step.arguments;
+    const snapshot = { vmid, name, description: `Way back from step ${own} of a plan of an agent's` };
+    return [
+      { tool: 'create_snapshot', arguments: snapshot, own },
+      { ...step, own, kept: name },
+    ];
+  });
+  if (all.length <= mostSteps) return all;
+  const message = `with its snapshots the plan has ${all.length} steps, and ${mostSteps} are the most`;
+  return { step: steps.length, refusal: { code: 'invalid_input', message, next: 'make two plans of it' } };
+}
+
+/** Going back to that snapshot, where the step itself has no way back; what a step deletes comes back with none. */
+export function wayBack(inverse: Inverse, { tool, arguments: values, kept }: NumberedStep): Inverse {
+  if (!('none' in inverse) || kept === undefined || tool.startsWith('delete_')) return inverse;
+  const { vmid, cluster } = values;
+  const input = { vmid, name: kept, ...(cluster === undefined ? {} : { cluster }) };
+  return { tool: 'rollback_snapshot', input, loses: 'what its disks and memory hold by then is lost' };
 }

@@ -16,8 +16,8 @@ import type { Classified, Refusal, Validated } from '#pipeline/stage';
 import { validate } from '#pipeline/validate';
 import { type TagsOfGuests, withTags } from '#policy/deciding-tags';
 import { conditionsNow } from '#tools/support/condition';
+import { type NumberedStep, wayBack, withSnapshots } from './kept-snapshots.ts';
 import { type StepFacts, stepFacts } from './step-facts.ts';
-import { type NumberedStep, wayBack, withSnapshots } from './ways-back.ts';
 
 interface Of {
   readonly call: IncomingCall;

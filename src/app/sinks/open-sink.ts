@@ -5,7 +5,6 @@ import { openOtlpSink } from '#connectors/telemetry/otlp-sink';
 import { Fault } from '#kernel/errors';
 import type { MeasuredSink, Sink } from '#kernel/ports/sink';
 import { expandPath } from '../config/paths.ts';
-import { type OtelEnvironment, otelEnvironment } from './otel-environment.ts';
 import type { SinkConfig, SinkOf } from './sink-schema.ts';
 
 /** One that is told records; Prometheus asks for itself. */
@@ -69,4 +68,51 @@ function endpointOf({ endpoint: configured, plaintext }: SinkOf<'otlp'>, environ
 function isPrivate(endpoint: string): boolean {
   const { protocol, hostname: host } = new URL(endpoint);
   return protocol === 'https:' || host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+interface OtelEnvironment {
+  readonly endpoint?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+  readonly caFile?: string;
+  readonly serviceName?: string;
+  readonly resource: Readonly<Record<string, string>>;
+}
+
+/**
+ * OpenTelemetry's environment variables (SDK configuration specification; OTLP exporter specification). They only fill what the
+ * configuration of a sink leaves open. SECURITY: of the service alone, whose environment is root's. Elsewhere the environment is whoever's
+ * started the program: a project's list of MCP servers could send the trail where it likes, or stop it (`OTEL_SDK_DISABLED`, which is not
+ * honoured anywhere).
+ */
+export function otelEnvironment(env: Readonly<Record<string, string | undefined>>): OtelEnvironment {
+  const read = (name: string): string | undefined => env[name]?.trim() || undefined;
+  const endpoint = read('OTEL_EXPORTER_OTLP_ENDPOINT');
+  const timeoutMs = Number(read('OTEL_EXPORTER_OTLP_TIMEOUT'));
+  const caFile = read('OTEL_EXPORTER_OTLP_CERTIFICATE');
+  const serviceName = read('OTEL_SERVICE_NAME');
+  return {
+    ...(endpoint !== undefined && isWebAddress(endpoint) ? { endpoint } : {}),
+    ...(Number.isInteger(timeoutMs) && timeoutMs >= 100 ? { timeoutMs } : {}),
+    ...(caFile === undefined ? {} : { caFile }),
+    ...(serviceName === undefined ? {} : { serviceName }),
+    headers: pairs(read('OTEL_EXPORTER_OTLP_HEADERS')),
+    resource: pairs(read('OTEL_RESOURCE_ATTRIBUTES')),
+  };
+}
+
+function isWebAddress(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
+/** `key=value,key=value`, percent-encoded (W3C Baggage). What does not fit is left out whole. */
+function pairs(text = ''): Readonly<Record<string, string>> {
+  try {
+    const entries = text.split(',').map((part) => part.split('=').map((side) => decodeURIComponent(side.trim())));
+    return Object.fromEntries(
+      entries.flatMap(([key, ...value]) => (key === undefined || key === '' || value.length === 0 ? [] : [[key, value.join('=')]])),
+    );
+  } catch {
+    return {};
+  }
 }

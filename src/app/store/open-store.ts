@@ -1,13 +1,14 @@
 /** The store that the configuration names. */
 import { join } from 'node:path';
 import { seal } from '#audit/seal';
+import { Fault } from '#kernel/errors';
 import type { PersonaLedger } from '#kernel/ports/persona-ledger';
-import type { Store } from '#kernel/ports/store';
+import type { LocalStore, Store } from '#kernel/ports/store';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
 import type { Config } from '../config/config.ts';
 import { expandPath } from '../config/paths.ts';
 import { engineOf } from './engines.ts';
-import { openStoreInWorker } from './store-client.ts';
+import { type StoreCallName, type StoreCalls, type StoreLink, startStoreLink, type WorkerStoreOptions } from './store-link.ts';
 
 export interface StoreOptions {
   readonly config: Config;
@@ -67,4 +68,141 @@ export async function openLedger(
 function failingLedger(thrown: unknown): PersonaLedger {
   const fail = async (): Promise<never> => Promise.reject(thrown);
   return { open: fail, find: fail, reserve: fail, settle: fail, recount: fail, list: fail, takeUnused: fail };
+}
+
+export type { WorkerStoreOptions } from './store-link.ts';
+
+/** After a crash, how long until the worker is started again for those who listen, in ms. */
+const restartMs = 1000;
+const closeLimitMs = 3000;
+
+/**
+ * The embedded store behind a worker thread: the same interface, nothing of it on the caller's thread.
+ * Opens the store on a thread of its own. A crash of the worker rejects the calls under way with `store_unavailable` (whether their change
+ * was made is then unknown); the next call starts it again.
+ * @throws {Fault} whatever `openSqliteStore` throws
+ */
+export async function openStoreInWorker(options: WorkerStoreOptions): Promise<LocalStore> {
+  const listeners = new Set<() => void>();
+  const ring = (): void => {
+    for (const listener of [...listeners]) listener();
+  };
+  let closed: Promise<void> | undefined;
+  let restart: NodeJS.Timeout | undefined;
+  let link: Promise<StoreLink> | undefined;
+
+  const connect = (): Promise<StoreLink> => {
+    link ??= startStoreLink(options, { onChange: ring, onLost: lost }).catch((thrown: unknown) => {
+      link = undefined;
+      throw thrown;
+    });
+    return link;
+  };
+  function lost(): void {
+    link = undefined;
+    if (closed || listeners.size === 0) return;
+    // Listeners make no calls while they wait, so nobody else would bring the change feed back. What happened meanwhile is unknown: ring.
+    restart = setTimeout(() => void connect().then(ring, lost), restartMs).unref();
+  }
+  const call = async (name: StoreCallName, ...values: readonly unknown[]): Promise<unknown> => {
+    if (closed) throw new Fault('store_closed', 'the store has been closed', { audience: 'bug' });
+    return (await connect()).call(name, values);
+  };
+  await connect();
+  return {
+    // Sound: the worker answers a call with what the same method of the store behind it gave.
+    ...portsOver(call as Call, (listener) => {
+      const own = (): void => listener();
+      listeners.add(own);
+      return () => void listeners.delete(own);
+    }),
+    location: options.file,
+    close: () => {
+      clearTimeout(restart);
+      listeners.clear();
+      closed ??= link
+        ? link.then(
+            (open) => open.close(closeLimitMs),
+            () => undefined,
+          )
+        : Promise.resolve();
+      return closed;
+    },
+  };
+}
+
+type Call = <Name extends Exclude<StoreCallName, 'close'>>(
+  name: Name,
+  ...values: Parameters<StoreCalls[Name]>
+) => Promise<Awaited<ReturnType<StoreCalls[Name]>>>;
+
+function portsOver(call: Call, onChange: (listener: () => void) => () => void): Omit<LocalStore, 'location' | 'close'> {
+  return {
+    requests: {
+      open: (draft) => call('requests.open', draft),
+      get: (id) => call('requests.get', id),
+      list: (query) => call('requests.list', query),
+      countPending: () => call('requests.countPending'),
+      countApproved: () => call('requests.countApproved'),
+      identity: () => call('requests.identity'),
+      advanceCounter: (id, counter) => call('requests.advanceCounter', id, counter),
+      approve: (id, grant, answer) => call('requests.approve', id, grant, answer),
+      deny: (id, decision) => call('requests.deny', id, decision),
+      cancel: (id, by) => call('requests.cancel', id, by),
+      revoke: (id, decision) => call('requests.revoke', id, decision),
+      consume: (id, digest, by) => call('requests.consume', id, digest, by),
+      noteWait: (id, by, forMs) => call('requests.noteWait', id, by, forMs),
+      waitOf: (id) => call('requests.waitOf', id),
+      onChange,
+    },
+    audit: {
+      tree: {
+        state: () => call('tree.state'),
+        hashes: (level, from, count) => call('tree.hashes', level, from, count),
+        newestOf: (count) => call('tree.newestOf', count),
+        announceKey: (key) => call('tree.announceKey', key),
+      },
+      append: (draft) => call('audit.append', draft),
+      appendAll: (drafts) => call('audit.appendAll', drafts),
+      read: (after, limit) => call('audit.read', after, limit),
+      ofRequest: (requestId, since) => call('audit.ofRequest', requestId, since),
+      changesSince: (since, upTo) => call('audit.changesSince', since, upTo),
+      attempts: () => call('audit.attempts'),
+      endAttempt: (draft) => call('audit.endAttempt', draft),
+      head: () => call('audit.head'),
+    },
+    security: { ...securityOver(call), onChange },
+    codes: {
+      put: (requestId, code, lifeMs) => call('codes.put', requestId, code, lifeMs),
+      take: (requestId) => call('codes.take', requestId),
+      putBack: (requestId, code, leftMs) => call('codes.putBack', requestId, code, leftMs),
+    },
+    personas: ledgerOver(call),
+    care: { time: () => call('care.time'), trustClock: (by) => call('care.trustClock', by) },
+  };
+}
+
+function ledgerOver(call: Call): LocalStore['personas'] {
+  return {
+    open: (agentId, directory) => call('personas.open', agentId, directory),
+    find: (agentId) => call('personas.find', agentId),
+    reserve: (account, file, limits) => call('personas.reserve', account, file, limits),
+    settle: (id, written) => call('personas.settle', id, written),
+    recount: (account, files, staleMs) => call('personas.recount', account, files, staleMs),
+    list: () => call('personas.list'),
+    takeUnused: (before) => call('personas.takeUnused', before),
+  };
+}
+
+function securityOver(call: Call): Omit<LocalStore['security'], 'onChange'> {
+  return {
+    level: () => call('security.level'),
+    setLevel: (setting) => call('security.setLevel', setting),
+    rules: () => call('security.rules'),
+    setRule: (setting) => call('security.setRule', setting),
+    removeRule: (pattern, by) => call('security.removeRule', pattern, by),
+    pause: () => call('security.pause'),
+    setPause: (pause) => call('security.setPause', pause),
+    liftPause: (lifted) => call('security.liftPause', lifted),
+  };
 }

@@ -11,11 +11,7 @@ import type { Config } from '../config/config.ts';
 import { expandPath } from '../config/paths.ts';
 import { asOwnerOf, readPrivateFile, replacePrivateFile } from '../config/private-file.ts';
 import type { WitnessConfig } from '../config/witness-schema.ts';
-import { sendToFile } from './send-to-file.ts';
-import { sendToGit } from './send-to-git.ts';
-import { sendToTimestamp } from './send-to-timestamp.ts';
-import { sendToWitness } from './send-to-witness.ts';
-import type { Send } from './witness.ts';
+import { type Send, sendToFile, sendToGit, sendToTimestamp, sendToWitness } from './witness.ts';
 
 const sendMs = 60_000;
 const stateName = 'witnessed.json';

@@ -30,9 +30,8 @@ import { keyFolderOf } from '../people/approver-key-file.ts';
 import { mcpTokensFolder } from '../people/mcp-tokens.ts';
 import { openLedger, storeFilesOf } from '../store/open-store.ts';
 import { seenTrailsFolder } from '../store/trail-memory.ts';
-import { type OpenWorkspace, openWorkspace } from './open-workspace.ts';
+import { type OpenWorkspace, openWorkspace, personaBase } from './open-workspace.ts';
 import { judgeMachinePath, ownPrograms } from './own-tools.ts';
-import { personaBase } from './persona-control.ts';
 
 export interface WorkspaceParts extends OwnPlacesParts {
   readonly log: Log;

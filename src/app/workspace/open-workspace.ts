@@ -1,20 +1,20 @@
 /** The workspace of this process: its files, its search, and the agents' own sandboxes. */
-
 import { join, relative, resolve, sep } from 'node:path';
-import { startCleaning } from '#connectors/persona-sandbox/clean-sandboxes';
-import { createPersonaSandboxes } from '#connectors/persona-sandbox/persona-sandboxes';
+import { type Cleaned, cleanSandboxes, startCleaning } from '#connectors/persona-sandbox/clean-sandboxes';
+import { createPersonaSandboxes, personaLifeMs, recount } from '#connectors/persona-sandbox/persona-sandboxes';
 import { createWorkspaceSearch } from '#connectors/ripgrep/create-workspace-search';
-import { type RipgrepPlaces, ripgrepCandidates } from '#connectors/ripgrep/ripgrep-candidates';
+import { type RipgrepPlaces, ripgrepCandidates } from '#connectors/ripgrep/search-with-ripgrep';
 import { createWorkspaceFiles } from '#connectors/workspace-files/create-workspace-files';
 import { type FilePlaces, type PathRules, type PlacedPath, showPath } from '#connectors/workspace-files/open-path';
 import { createPathFacts } from '#connectors/workspace-files/path-facts';
 import { configuredPlaces, repositoriesAround } from '#execution/sandbox/git-directory';
 import { usualPinning } from '#files/directory-pin';
 import { type Decision, deny } from '#kernel/decision';
+import { Fault } from '#kernel/errors';
 import type { FileJournal } from '#kernel/ports/file-journal';
 import type { Log } from '#kernel/ports/log';
 import type { PathFact, PathFacts, Segments } from '#kernel/ports/path-facts';
-import type { PersonaLedger } from '#kernel/ports/persona-ledger';
+import type { PersonaAccount, PersonaLedger } from '#kernel/ports/persona-ledger';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import type { PathUse } from '#kernel/resource';
 import type { WorkspaceAccess } from '#kernel/tool';
@@ -22,7 +22,7 @@ import { decidePath, maxFileBytes, type WorkspaceView } from '#policy/paths/deci
 import { type Ground, locatePath, type Platform } from '#policy/paths/locate-path';
 import { secretDirectories, secretNames } from '#policy/paths/secret-files';
 import { checkWorkspace } from '../config/paths.ts';
-import { type PersonaControl, personaBase, personaControl } from './persona-control.ts';
+import { openStore, type StoreOptions } from '../store/open-store.ts';
 
 export interface WorkspaceOptions {
   /** The workspace's directory, absolute, as it was given. */
@@ -199,4 +199,41 @@ function createPathJudge({ rules, workspaceRoot, ledger, personaDirectory }: Pat
       return judge(path, use, isInside ? placed : outsideOf(path), workspace);
     },
   };
+}
+
+interface PersonaControl {
+  /** Counted anew from the disk, the largest first. */
+  stats(): Promise<readonly PersonaAccount[]>;
+  /** Removes what nobody used for 24 hours; `all`: everything. */
+  clean(all: boolean): Promise<Cleaned>;
+}
+
+/** Private to this user and outside every workspace: a command in the OS sandbox does not see the state directory. */
+export function personaBase(stateDir: string): string {
+  return join(resolve(stateDir), 'personas');
+}
+
+/** The agents' own sandboxes, for people: what they hold, and removing them. */
+export function personaControl(base: string, ledger: PersonaLedger): PersonaControl {
+  return {
+    stats: async () => {
+      for (const account of await ledger.list()) await recount(ledger, base, account);
+      return ledger.list();
+    },
+    // What is used in this very millisecond counts as used before it.
+    clean: (all) => cleanSandboxes({ base, ledger, before: all ? Date.now() + 1 : Date.now() - personaLifeMs }),
+  };
+}
+
+/** The account is the embedded store's, whatever else is configured: the directories are on this machine. @throws {Fault} `store_…` */
+export async function withPersonaControl<T>(options: StoreOptions, work: (control: PersonaControl) => Promise<T>): Promise<T> {
+  const embedded = options.config.store.startsWith('sqlite:') ? options.config.store : 'sqlite:';
+  const store = await openStore({ ...options, config: { ...options.config, store: embedded } });
+  try {
+    if (store.personas === undefined)
+      throw new Fault('internal_error', 'internal error: the embedded store has no ledger', { audience: 'bug' });
+    return await work(personaControl(personaBase(options.stateDir), store.personas));
+  } finally {
+    await store.close();
+  }
 }

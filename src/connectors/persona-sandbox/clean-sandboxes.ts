@@ -9,8 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { toFault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
 import type { PersonaAccount, PersonaLedger } from '#kernel/ports/persona-ledger';
-import { cleaningIntervalMs, personaLifeMs } from './persona-limits.ts';
-import { type PersonaSandboxOptions, staleReservationMs, writing } from './persona-sandboxes.ts';
+import { cleaningIntervalMs, type PersonaSandboxOptions, personaLifeMs, staleReservationMs, writing } from './persona-sandboxes.ts';
 
 export interface CleanOptions {
   readonly base: string;

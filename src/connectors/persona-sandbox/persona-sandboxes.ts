@@ -10,7 +10,6 @@ import { pathChanged } from '#files/directory-pin';
 import { Fault } from '#kernel/errors';
 import type { PersonaAccount, PersonaFile, PersonaLedger, PersonaLimits, Reservation } from '#kernel/ports/persona-ledger';
 import type { PersonaRoom, PersonaRooms } from '../workspace-files/open-path.ts';
-import { chargeOf, usualPersonaLimits } from './persona-limits.ts';
 
 export interface PersonaSandboxOptions {
   /** Absolute; made where it is missing. Nothing else may be in it. */
@@ -86,4 +85,20 @@ async function walkSandbox(directory: string, below = ''): Promise<readonly Pers
     }
   }
   return files;
+}
+
+/** 100 MB each, and no more files than a person can clean up. */
+const usualPersonaLimits: PersonaLimits = { bytes: 100 * 1024 * 1024, files: 10_000 };
+
+/** A sandbox that nobody used for this long is cleaned, in ms. */
+export const personaLifeMs = 24 * 3_600_000;
+
+/** How often that is looked for, in ms. */
+export const cleaningIntervalMs = 6 * 3_600_000;
+
+const blockBytes = 4_096;
+
+/** What a file costs: whole blocks, one at least, so that empty files are not free. */
+export function chargeOf(bytes: number): number {
+  return Math.max(1, Math.ceil(bytes / blockBytes)) * blockBytes;
 }

@@ -16,9 +16,9 @@ import { createPins, type Pins } from './pins.ts';
 import { readLive } from './read-live.ts';
 import { createRequestQueue } from './request-queue.ts';
 import * as rows from './rows.ts';
+import { parseUpid, type Upid } from './rows.ts';
 import { AmbiguousSend, createTransport, inTurn, type Transport } from './transport.ts';
 import { outdatedPin } from './transport-fault.ts';
-import { parseUpid, type Upid } from './upid.ts';
 import type { TlsTrust } from './verified-connector.ts';
 
 export interface ProxmoxClientOptions {

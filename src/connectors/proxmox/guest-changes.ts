@@ -17,8 +17,8 @@ import {
   volumeText,
 } from './path-parameters.ts';
 import * as rows from './rows.ts';
+import { readUpid, type Upid } from './rows.ts';
 import { AmbiguousSend } from './transport.ts';
-import { readUpid, type Upid } from './upid.ts';
 
 export function guestPath({ node, guestType, vmid }: GuestRef): string {
   return `/nodes/${nodeSegment(node)}/${guestTypeSegment(guestType)}/${vmidSegment(vmid)}`;

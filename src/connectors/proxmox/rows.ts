@@ -1,4 +1,7 @@
-/** The API's answers, checked at the edge. What is typed in `kernel/ports/cluster.ts` is checked; every other field passes as it came. */
+/**
+ * The API's answers and task ids, checked at the edge. What is typed in `kernel/ports/cluster.ts` is checked; every other field passes as
+ * it came.
+ */
 import * as z from 'zod';
 import { Fault } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
@@ -10,7 +13,7 @@ import {
   type Permissions,
   type TaskStatus,
 } from '#kernel/ports/cluster';
-import type { Upid } from './upid.ts';
+import { nodeSegment } from './path-parameters.ts';
 
 /** Perl has no booleans: 0, 1, "0" and "1" all occur. */
 const flag = z.union([z.boolean(), z.number(), z.string()]).transform((value) => value === true || Number(value) === 1);
@@ -162,4 +165,40 @@ function pickDefined<Row extends object, Key extends keyof Row>(
 export function badAnswer(what: string): Fault {
   const next = 'check that the endpoint is a Proxmox VE API and its version is supported (8 or 9)';
   return new Fault('pve_bad_answer', `Proxmox VE sent an answer that cannot be used: ${what}`, { next });
+}
+
+/** `UPID:node:pid:pstart:starttime:type:id:user:` taken apart; the hexadecimal numbers decoded, `startTime` in seconds since the epoch. */
+export interface Upid {
+  readonly text: string;
+  /** Where the task runs, and the node to ask about it: not always the node that was called. */
+  readonly node: string;
+  readonly pid: number;
+  readonly startTime: number;
+  readonly type: string;
+  /** The guest number for guest tasks; may be empty. */
+  readonly id: string;
+  /** `user@realm`, with `!tokenname` when a token started it. */
+  readonly user: string;
+}
+
+const upidPattern = /^UPID:([a-zA-Z0-9_-]{1,63}):([0-9A-Fa-f]{8}):([0-9A-Fa-f]{8,9}):([0-9A-Fa-f]{8}):([^:\s/]+):([^:\s/]*):([^:\s/]+):$/;
+
+/** undefined for what is not a UPID. A `/` in any part is refused: the server would split the path there. */
+export function readUpid(text: string): Upid | undefined {
+  const match = upidPattern.exec(text);
+  if (!match) return undefined;
+  const [, node = '', pid = '', , start = '', type = '', id = '', user = ''] = match;
+  return { text, node, pid: Number.parseInt(pid, 16), startTime: Number.parseInt(start, 16), type, id, user };
+}
+
+/** @throws {Fault} `bad_target` for what is not a UPID or names no usable node */
+export function parseUpid(text: string): Upid {
+  const upid = readUpid(text);
+  if (!upid)
+    throw new Fault('bad_target', 'not a task id; it must look like `UPID:node:…:`', {
+      audience: 'user',
+      next: 'use a UPID as in get_recent_tasks',
+    });
+  nodeSegment(upid.node);
+  return upid;
 }

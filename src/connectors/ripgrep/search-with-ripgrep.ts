@@ -1,4 +1,5 @@
 /** Searching with ripgrep. It only finds places: what is told of a place is read again through pinned directories. */
+import { delimiter, isAbsolute, join } from 'node:path';
 import * as z from 'zod';
 import { Fault } from '#kernel/errors';
 import type { ProgramResult, ProgramRunner } from '#kernel/ports/program-runner';
@@ -154,4 +155,38 @@ function markedPlace(shown: string): string {
   // ripgrep puts the pattern into `(?:…)` before it is parsed.
   const wrapper = pattern.slice(indent).startsWith('(?:') ? 3 : 0;
   return ` (at character ${Math.max(1, column - indent - wrapper + 1)})`;
+}
+
+export interface RipgrepPlaces {
+  /** From machine-scoped configuration. */
+  readonly configured?: string;
+  /** `vscode.env.appRoot`: VS Code and its forks ship ripgrep for their own search. */
+  readonly editorRoot?: string;
+  /** The value of `PATH`. */
+  readonly searchPath?: string;
+}
+
+/**
+ * Where ripgrep may be: what a person set, the editor's own, then the PATH.
+ * Absolute paths in the order in which they are tried; most of them do not exist.
+ */
+export function ripgrepCandidates({ configured, editorRoot, searchPath = '' }: RipgrepPlaces): readonly string[] {
+  const name = process.platform === 'win32' ? 'rg.exe' : 'rg';
+  // A relative entry of PATH would mean the directory of whatever runs.
+  const onPath = searchPath.split(delimiter).filter((directory) => isAbsolute(directory));
+  return [
+    ...(configured === undefined ? [] : [configured]),
+    ...(editorRoot === undefined ? [] : editorPlaces(editorRoot, name)),
+    ...onPath.map((directory) => join(directory, name)),
+  ];
+}
+
+/** The layouts of VS Code since 1.60: one package with every platform (1.139), or one for this platform, inside or beside the archive. */
+function editorPlaces(root: string, name: string): readonly string[] {
+  const platform = `${process.platform}-${process.arch}`;
+  return ['node_modules', 'node_modules.asar.unpacked'].flatMap((modules) => [
+    join(root, modules, '@vscode/ripgrep-universal/bin', platform, name),
+    join(root, modules, '@vscode/ripgrep/bin', name),
+    join(root, modules, 'vscode-ripgrep/bin', name),
+  ]);
 }

@@ -1,8 +1,7 @@
 /** One connection per node, opened when first needed, shared by all commands, closed when idle. */
 import type { Clock } from '#kernel/ports/clock';
-import { type ChannelRoom, createChannelRoom } from './channel-room.ts';
+import { type ChannelRoom, createChannelRoom, orAbort } from './channel-room.ts';
 import type { ConnectOptions, NodeConnection } from './node-connection.ts';
-import { orAbort } from './or-abort.ts';
 import type { CommandPlace } from './run-command.ts';
 import type { NodeAt } from './ssh-fault.ts';
 

@@ -9,7 +9,7 @@ import type { NodeShell, ShellResult } from '#kernel/ports/shell';
 import { formatDuration } from '#kernel/text/text';
 import { cancelledFault, stopReason, withTimeLimit } from '../time-limit.ts';
 import { createConnectionPool } from './connection-pool.ts';
-import { createKnownHostsFile } from './known-hosts-file.ts';
+import { createKnownHostsFile } from './host-key-check.ts';
 import { nodeLimitSeconds, wasTimedOut, wrapCommand } from './remote-command.ts';
 import { type Run, runCommand } from './run-command.ts';
 import * as faults from './ssh-fault.ts';

@@ -1,9 +1,11 @@
 /** Whether a server's host key is the one that was written down for it. There is no way to accept another. */
 import { createHash } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { ServerHostKeyAlgorithm } from 'ssh2';
 import { Fault } from '#kernel/errors';
-import { hostKeyType, type KnownKeys, knownHostName } from './known-hosts.ts';
-import { quoteShell } from './quote-shell.ts';
+import { hostKeyType, type KnownHost, type KnownKeys, knownHostName, parseKnownHosts } from './known-hosts.ts';
+import { quoteShell } from './remote-command.ts';
 
 export interface HostAddress {
   readonly host: string;
@@ -69,4 +71,52 @@ function shortType(key: Buffer): string {
 
 function wordOf(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : quoteShell(text);
+}
+
+export interface KnownHostsFile {
+  readonly path: string;
+  /**
+   * The entries as the file is now; it is parsed again only after a change. A file that does not exist has none.
+   * @throws {Fault} `ssh_known_hosts_unreadable`
+   */
+  read(): Promise<readonly KnownHost[]>;
+}
+
+export function createKnownHostsFile(path: string): KnownHostsFile {
+  let version = '';
+  let entries: readonly KnownHost[] = [];
+
+  async function refresh(): Promise<readonly KnownHost[]> {
+    const { mtimeMs, ctimeMs, size, ino } = await stat(path);
+    const current = [mtimeMs, ctimeMs, size, ino].join(' ');
+    if (current !== version) {
+      entries = parseKnownHosts(await readFile(path, 'utf8'));
+      version = current;
+    }
+    return entries;
+  }
+
+  return {
+    path,
+    async read() {
+      try {
+        return await refresh();
+      } catch (thrown) {
+        const code = (thrown as NodeJS.ErrnoException).code;
+        if (code === 'ENOENT') return [];
+        if (code === 'EISDIR') throw isDirectory(path, thrown);
+        throw new Fault('ssh_known_hosts_unreadable', `the known hosts file \`${path}\` cannot be read (${code ?? 'unknown error'})`, {
+          next: 'make it readable for this user; no host is trusted without it',
+          cause: thrown,
+        });
+      }
+    },
+  };
+}
+
+function isDirectory(path: string, cause: unknown): Fault {
+  return new Fault('ssh_known_hosts_unreadable', `\`ssh.knownHosts\` is \`${path}\`, which is a directory, not a file`, {
+    next: `name the file, for example \`${join(path, 'known_hosts')}\`; no host is trusted without it`,
+    cause,
+  });
 }

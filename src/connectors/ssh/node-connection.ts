@@ -1,10 +1,9 @@
 /** One verified, authenticated ssh connection to one node. Loaded with the first command for a node: ssh2 is a tenth of the program. */
 import ssh2, { type Client, type ConnectConfig } from 'ssh2';
 import type { Fault } from '#kernel/errors';
-import { hostKeyAlgorithms, refuseHostKey } from './host-key-check.ts';
+import { hostKeyAlgorithms, type KnownHostsFile, refuseHostKey } from './host-key-check.ts';
 import { type Identities, type IdentityOptions, loadIdentities } from './identities.ts';
 import { lookUpHost } from './known-hosts.ts';
-import type { KnownHostsFile } from './known-hosts-file.ts';
 import { authFault, ConnectionLost, connectFault, type NodeAt } from './ssh-fault.ts';
 
 export interface NodeConnection {

@@ -1,5 +1,4 @@
 /** What is really run on a node for a checked command: the same, with a time limit that the node itself keeps. */
-import { quoteShell } from './quote-shell.ts';
 
 /** How much earlier than the caller's limit the node ends the command, in ms: time for `timeout -k 2` and for the answer. */
 const headStartMs = 3_000;
@@ -71,4 +70,14 @@ const signalNumbers: Readonly<Record<string, number>> = {
 export function exitCodeOfSignal(signal: string): number | undefined {
   const name = signal.replace(/^SIG/, '');
   return Object.hasOwn(signalNumbers, name) ? 128 + (signalNumbers[name] ?? 0) : undefined;
+}
+
+/**
+ * One word of POSIX shell, whatever is in it: single quotes, and each single quote of the text written as `'\''` (POSIX.1-2024 §2.2.2).
+ * A NUL cannot be carried and would cut the word short.
+ * @throws {TypeError} when `text` holds a NUL
+ */
+export function quoteShell(text: string): string {
+  if (text.includes('\0')) throw new TypeError('a shell word cannot hold NUL');
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }

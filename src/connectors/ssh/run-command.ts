@@ -1,9 +1,8 @@
 /** One command over one channel. */
 import type { ClientChannel } from 'ssh2';
 import type { ShellResult } from '#kernel/ports/shell';
-import type { ChannelRoom } from './channel-room.ts';
+import { type ChannelRoom, orAbort } from './channel-room.ts';
 import type { NodeConnection } from './node-connection.ts';
-import { orAbort } from './or-abort.ts';
 import { exitCodeOfSignal } from './remote-command.ts';
 import { ConnectionLost, channelFault, goneFault, type NodeAt } from './ssh-fault.ts';
 

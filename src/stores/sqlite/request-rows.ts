@@ -4,8 +4,7 @@ import { type RequestDraft, type RequestRecord, type RequestStatus, requestIdPat
 import { parseGrants, parseRequestDecision, parseRequestDraft } from '#kernel/approval/request-schema';
 import { Fault } from '#kernel/errors';
 import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
-import { type Looked, mergePage, mostLookedAt } from '../look-through.ts';
-import { isBlank, matchRequest, mayMatch } from '../match-request.ts';
+import { isBlank, type Looked, matchRequest, mayMatch, mergePage, mostLookedAt } from '../request-search.ts';
 import { asOf, lapseOf } from '../transition.ts';
 import type { Row, Transaction } from './database.ts';
 

@@ -1,6 +1,7 @@
-/** Level and auto-approve rules in SQLite. Every change and its audit record are one transaction. */
-
+/** Level, auto-approve rules and one-time codes in SQLite. Every change of a setting and its audit record are one transaction. */
+import { requestIdPattern } from '#kernel/approval/request';
 import type { RulePayload, SignedSetting } from '#kernel/approval/security';
+import type { CodeStore, StoredCode } from '#kernel/ports/code-store';
 import type { SecurityStore, StoredPause } from '#kernel/ports/security-store';
 import {
   isStorablePattern,
@@ -126,4 +127,33 @@ function dropOver(tx: Transaction, except: string, now: number): number {
   const over = storedRules(tx).filter((rule) => rule.pattern !== except && ruleFrom(rule.pattern, rule.text, now) === undefined);
   for (const rule of over) tx.run('DELETE FROM settings WHERE key = ?', `${rulePrefix}${rule.pattern}`);
   return over.length;
+}
+
+export function createSqliteCodes(database: Database, now: () => number): CodeStore {
+  return {
+    put: (requestId, { salt, hash }, lifeMs) =>
+      database.write((tx) => {
+        tx.run('DELETE FROM one_time_codes WHERE expires_at <= ? OR request_id = ?', now() - lifeMs, requestId);
+        insertCode(tx, requestId, { salt, hash, wrong: 0 }, now() + lifeMs);
+      }),
+    take: async (requestId) => {
+      if (!requestIdPattern.test(requestId)) return undefined;
+      return database.write((tx) => {
+        const row = tx.get('SELECT salt, hash, wrong, expires_at FROM one_time_codes WHERE request_id = ?', requestId);
+        if (row === undefined) return undefined;
+        tx.run('DELETE FROM one_time_codes WHERE request_id = ?', requestId);
+        const code = { salt: String(row.salt), hash: String(row.hash), wrong: Number(row.wrong) };
+        return { code, leftMs: Number(row.expires_at) - now() };
+      });
+    },
+    putBack: (requestId, code, leftMs) => database.write((tx) => insertCode(tx, requestId, code, now() + leftMs)),
+  };
+}
+
+/** Where there is one already, that stays. */
+function insertCode(tx: Transaction, requestId: string, { salt, hash, wrong }: StoredCode, expiresAt: number): void {
+  tx.run(
+    'INSERT INTO one_time_codes (request_id, salt, hash, wrong, expires_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (request_id) DO NOTHING',
+    ...[requestId, salt, hash, wrong, expiresAt],
+  );
 }

@@ -46,7 +46,7 @@ export interface Keys {
   readonly log: string;
   /** Which chunks of older ones there are. */
   readonly index: string;
-  /** The chunks of an hour (`pack-trail.ts`). */
+  /** The chunks of an hour (`housekeeping.ts`). */
   packed(hour: number): string;
   readonly channel: string;
 }

@@ -3,8 +3,7 @@
 import { grantLifeMs, type RequestStatus, requestIdPattern } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
-import { type Looked, mergePage, mostLookedAt } from '../look-through.ts';
-import { isBlank, matchRequest, mayMatch, type RequestMatch } from '../match-request.ts';
+import { isBlank, type Looked, matchRequest, mayMatch, mergePage, mostLookedAt, type RequestMatch } from '../request-search.ts';
 import { firstLiveScore, historyScore, pendingScore, placeOfHistory, placeOfPending } from './keys.ts';
 import type { StoreContext } from './store-context.ts';
 import { type FoundRequest, findRequests, keyReaders } from './stored-request.ts';

@@ -1,6 +1,6 @@
 /**
  * Reading the shared trail. Its newest records are members of a sorted set, each as canonical JSON; older ones lie compressed in chunks
- * (`pack-trail.ts`), and an index lists the chunks in the order in which they were packed.
+ * (`housekeeping.ts`), and an index lists the chunks in the order in which they were packed.
  */
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';

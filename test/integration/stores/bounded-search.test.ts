@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RequestRecord } from '#kernel/approval/request';
 import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';
-import { mostLookedAt } from '#stores/look-through';
+import { mostLookedAt } from '#stores/request-search';
 import { fillSqlite, fillValkey } from './fill-requests.ts';
 import { decisionBy, openTestStore, temporaryFolder } from './store-fixtures.ts';
 import { openTestValkey } from './valkey-fixtures.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openStoreInWorker, type WorkerStoreOptions } from '#app/store/store-client';
+import { openStoreInWorker, type WorkerStoreOptions } from '#app/store/open-store';
 import { verifyTrail } from '#audit/verify-trail';
 import type { Store } from '#kernel/ports/store';
 import { bundledProgram } from './bundled-program.ts';

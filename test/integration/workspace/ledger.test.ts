@@ -1,7 +1,7 @@
 /** The account of the agents' sandboxes in the store: on this thread and behind the worker, with the same answers. */
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openStoreInWorker } from '#app/store/store-client';
+import { openStoreInWorker } from '#app/store/open-store';
 import { seal } from '#audit/seal';
 import type { PersonaLedger, Reservation } from '#kernel/ports/persona-ledger';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';

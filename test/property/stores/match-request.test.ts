@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RequestRecord } from '#kernel/approval/request';
 import type { JsonObject } from '#kernel/json';
-import { matchRequest, mayMatch } from '#stores/match-request';
+import { matchRequest, mayMatch } from '#stores/request-search';
 import { requestText } from '#stores/valkey/stored-request';
 import { draftBy } from '../../integration/stores/request-fixtures.ts';
 

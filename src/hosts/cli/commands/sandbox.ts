@@ -1,5 +1,5 @@
 /** `banksman sandbox stats|clean`: the agents' own directories. */
-import { withPersonaControl } from '#app/workspace/persona-control';
+import { withPersonaControl } from '#app/workspace/open-workspace';
 import { showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printJson, printText } from '../output.ts';

@@ -1,7 +1,7 @@
 /** What the pages and views say of the cluster, against the embedded demo cluster. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { clusterLooks } from '#app/clusters/cluster-looks';
+import { clusterLooks } from '#app/clusters/connect-clusters';
 import { liveFacts } from '#app/clusters/live-facts';
 import { createProxmoxClient, type ProxmoxClient } from '#connectors/proxmox/create-proxmox-client';
 import { type DemoCluster, startDemoCluster } from '#demo/index';

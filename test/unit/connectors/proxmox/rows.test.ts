@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as rows from '#connectors/proxmox/rows';
-import { parseUpid } from '#connectors/proxmox/upid';
+import { parseUpid } from '#connectors/proxmox/rows';
 
 const unusable = expect.objectContaining({ code: 'pve_bad_answer' }) as Error;
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { parseUpid, readUpid } from '#connectors/proxmox/upid';
+import { parseUpid, readUpid } from '#connectors/proxmox/rows';
 
 const sample = 'UPID:pve:000001BD:00067A48:6B01FA40:qmstop:100:jarvis@pve!ops:';
 

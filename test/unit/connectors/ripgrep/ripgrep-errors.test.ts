@@ -1,7 +1,6 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ripgrepCandidates } from '#connectors/ripgrep/ripgrep-candidates';
-import { patternFault } from '#connectors/ripgrep/search-with-ripgrep';
+import { patternFault, ripgrepCandidates } from '#connectors/ripgrep/search-with-ripgrep';
 
 describe('what ripgrep says of a pattern', () => {
   it.each([

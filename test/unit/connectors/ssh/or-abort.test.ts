@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { orAbort } from '#connectors/ssh/or-abort';
+import { orAbort } from '#connectors/ssh/channel-room';
 
 const never = new AbortController().signal;
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { quoteShell } from '#connectors/ssh/quote-shell';
+import { quoteShell } from '#connectors/ssh/remote-command';
 
 describe('quoteShell', () => {
   it('gives a real shell exactly the text, whatever it is', () => {

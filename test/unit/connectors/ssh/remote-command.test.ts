@@ -1,7 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { quoteShell } from '#connectors/ssh/quote-shell';
-import { exitCodeOfSignal, nodeLimitSeconds, wasTimedOut, wrapCommand } from '#connectors/ssh/remote-command';
+import { exitCodeOfSignal, nodeLimitSeconds, quoteShell, wasTimedOut, wrapCommand } from '#connectors/ssh/remote-command';
 
 describe('nodeLimitSeconds', () => {
   it.each([
