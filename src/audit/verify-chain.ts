@@ -39,7 +39,8 @@ export async function verifyChain(
     const flaw = flawOf(record, last ?? beginning.before(record), anchors);
     if (flaw === undefined) count += 1;
     else flaws.add(flaw);
-    if (flaws.isEmpty()) await tell(record, expected.onFit);
+    const told = flaws.isEmpty() ? expected.onFit?.(record) : undefined;
+    if (told !== undefined) await told;
     beginning.see(record);
     anchors.delete(record.sequence);
     last = flaw === undefined ? record : pointAfter(record, last);
@@ -48,10 +49,6 @@ export async function verifyChain(
   if (unfit !== undefined) return unfit;
   const flaw = beginning.flaw(anchors);
   return flaw ? { ok: false, records: count, ...flaw } : conclude(count, last, [...anchors.keys()]);
-}
-
-export async function tell(record: AuditRecord, onFit: OnFit | undefined): Promise<void> {
-  await onFit?.(record);
 }
 
 /** The flaws of a trail that is read on behind each of them. */

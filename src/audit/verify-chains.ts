@@ -1,7 +1,7 @@
 /** Finds the records that do not fit in a trail of several chains, one per writer, and reads on behind them. */
 import type { AuditRecord, ChainPoint, ChainVerdict, Flaw } from '#kernel/audit-event';
 import type { ChainAnchor, ChainReading } from '#kernel/ports/chained-audit-log';
-import { createFlaws, flawOf, type OnFit, pointAfter, tell } from './verify-chain.ts';
+import { createFlaws, flawOf, type OnFit, pointAfter } from './verify-chain.ts';
 
 /**
  * Reads all chains in one pass. A chain may begin after its first record only where what came before was old enough to be trimmed.
@@ -21,7 +21,7 @@ export async function verifyChains({ records, keptSince, anchors }: ChainReading
     read += 1;
     if (flaw === undefined) {
       count += 1;
-      if (!flawed.has(chain)) await tell(record, onFit);
+      if (!flawed.has(chain)) await onFit?.(record);
     } else {
       flaws.add(flaw);
       flawed.add(chain);

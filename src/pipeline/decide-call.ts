@@ -38,7 +38,10 @@ export interface StageAnswer {
   detail?(): JsonObject;
 }
 
-export type DecidedCall = Pick<IncomingCall, 'tool' | 'input' | 'agent' | 'restrict' | 'byHand' | 'internal'>;
+export interface DecidedCall extends Pick<IncomingCall, 'tool' | 'input' | 'agent' | 'restrict' | 'byHand' | 'internal'> {
+  /** What `validate` says of it: for who decides about the same call more than once. No settings change that. */
+  validate?(tool: Tool): Step<Validated>;
+}
 
 /** @throws {Fault} when the cluster, a rule or a path cannot be read */
 export async function* decideCall(
@@ -52,7 +55,7 @@ export async function* decideCall(
     return undefined;
   }
   yield { stage: 'identify', ...identified(found.state, call.agent) };
-  const validated = validate(found.state, call.input, call.agent);
+  const validated = call.validate?.(found.state) ?? validate(found.state, call.input, call.agent);
   if (!validated.ok) {
     yield refused('validate', validated.refusal);
     return undefined;

@@ -10,10 +10,11 @@ import { goOn, refuse, type Step, type Validated } from './stage.ts';
 
 /** @param internal whether tools that no caller can name count, too @param host the caller's: a hook has tools of its own, and no others */
 export function findTool(name: string, all: readonly Tool[], internal = false, host?: AgentHost): Step<Tool> {
-  const tools = internal ? all : all.filter((entry) => entry.internal === (host === 'hook' ? 'hook' : undefined));
-  const tool = tools.find((entry) => entry.name === name);
+  const isTheirs = (entry: Tool) => internal || entry.internal === (host === 'hook' ? 'hook' : undefined);
+  const tool = all.find((entry) => entry.name === name && isTheirs(entry));
   if (tool !== undefined) return goOn(tool);
-  const near = tools
+  const near = all
+    .filter(isTheirs)
     .map((entry) => entry.name)
     .filter((candidate) => sharesWord(candidate, name))
     .slice(0, 5);

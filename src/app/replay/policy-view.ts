@@ -20,7 +20,7 @@ import { policySettings } from '../config/policy-settings.ts';
 import type { ReadGroups } from '../store/group-reads.ts';
 import { ownPrograms } from '../workspace/own-tools.ts';
 import { type Deciding, differing, editedSettings, loosened, settingsShown } from './edited-settings.ts';
-import type { ClusterReads, Side, World } from './recorded-world.ts';
+import { type ClusterReads, createSharedAnswers, lastOnce, type Side, type World } from './recorded-world.ts';
 import { replay } from './replay.ts';
 
 /** What a replay is about, as it crosses to its thread. */
@@ -104,7 +104,7 @@ export async function runReplay(
   { audit, reads, ...options }: Running & { readonly audit: AuditLog },
 ): Promise<ReplayReport> {
   const { before, after, clusters, view, workspaceRoot, ownPrograms: own, since } = task;
-  const world: World = { tools: allTools, clusters, reads, view, workspaceRoot, ownPrograms: own };
+  const world: World = { tools: allTools, clusters, reads, view, workspaceRoot, ownPrograms: own, shared: createSharedAnswers() };
   const head = await audit.head();
   return replay({
     ...{ ...options, ...sidesOf(before, after, task.version), world },
@@ -120,17 +120,13 @@ function withoutTree(audit: AuditLog): ReadTrail {
   return isChained(audit) ? audit : { read: audit.read, head: audit.head };
 }
 
-/** What both say of a command on a node is asked for once, where both have the same rules for it. */
+/** What both say of a command is asked for once, where both have the same rules for it. */
 function sidesOf(before: Deciding, after: Deciding, version: string): { readonly before: Side; readonly after: Side } {
   const [one, two] = [sideOf(before, version), sideOf(after, version)];
-  if (JSON.stringify(before.config.commandRules) !== JSON.stringify(after.config.commandRules)) return { before: one, after: two };
-  const { decideSsh } = one.settings;
-  let last: { readonly text: string; readonly decided: ReturnType<typeof decideSsh> } | undefined;
-  const once = (text: string) => {
-    if (last?.text !== text) last = { text, decided: decideSsh(text) };
-    return last.decided;
-  };
-  const withOnce = (side: Side): Side => ({ ...side, settings: { ...side.settings, decideSsh: once } });
+  const { commandRules } = before.config;
+  if (JSON.stringify(commandRules) !== JSON.stringify(after.config.commandRules)) return { before: one, after: two };
+  const decideSsh = lastOnce(one.settings.decideSsh);
+  const withOnce = ({ config, settings }: Side): Side => ({ config: { ...config, commandRules }, settings: { ...settings, decideSsh } });
   return { before: withOnce(one), after: withOnce(two) };
 }
 

@@ -11,11 +11,13 @@ import type { CommandResource, PathUse, Target } from '#kernel/resource';
 import type { Tool } from '#kernel/tool';
 import { decideCall, passStages } from '#pipeline/decide-call';
 import type { ConfiguredCluster, DecidingDeps, PolicySettings, WorkspaceJudge } from '#pipeline/deps';
+import { validate } from '#pipeline/validate';
 import type { LiveRule } from '#policy/auto-approve';
 import { decideAgentShell } from '#policy/effects/decide-agent-shell';
 import { decideCommand } from '#policy/effects/decide-command';
 import { decidePath } from '#policy/paths/decide-path';
 import type { NodeAliases } from '#policy/protected-resources';
+import type { UserRule } from '#policy/user-rules';
 import type { Config } from '../config/config.ts';
 import type { RecordedCall } from './recorded-call.ts';
 
@@ -36,6 +38,28 @@ export interface World {
   readonly view: ViewStatus | undefined;
   readonly workspaceRoot: string;
   readonly ownPrograms: readonly (readonly string[])[];
+  /** What no settings change, worked out once for both sides. */
+  readonly shared: SharedAnswers;
+}
+
+export type SharedAnswers = ReturnType<typeof createSharedAnswers>;
+
+export function createSharedAnswers() {
+  return {
+    validate: lastOnce((call: RecordedCall, tool: Tool) => validate(tool, call.input, call.agent)),
+    decideCommand: lastOnce((command: CommandResource, userRules: readonly UserRule[], view: ViewStatus | undefined) =>
+      decideCommand(command, { userRules, view }),
+    ),
+  };
+}
+
+/** The last answer again for as long as the same is asked, the very same objects: the sides ask in turn. */
+export function lastOnce<Given extends readonly unknown[], Answer>(work: (...given: Given) => Answer): (...given: Given) => Answer {
+  let last: { readonly given: Given; readonly answer: Answer } | undefined;
+  return (...given) => {
+    if (last === undefined || given.some((one, index) => one !== last?.given[index])) last = { given, answer: work(...given) };
+    return last.answer;
+  };
 }
 
 export interface Verdict extends ReplayedDecision {
@@ -63,7 +87,8 @@ export async function decideRecorded(call: RecordedCall, { side, world, spent, r
     audit: { changesSince: async () => [...spent] },
   };
   const { tool, input, agent, isStep, code } = call;
-  const given = { tool: tool.name, input, agent, ...(isStep ? { internal: true as const } : {}) };
+  const asked = { tool: tool.name, input, agent, validate: (found: Tool) => world.shared.validate(call, found) };
+  const given = { ...asked, ...(isStep ? { internal: true as const } : {}) };
   const restrict = code === 'untrusted_workspace' ? { restrict: 'green_only' as const } : {};
   let tier: string | undefined;
   let targets: readonly Target[] = [];
@@ -174,7 +199,7 @@ function judgeThen(call: RecordedCall, { config, settings }: Side, world: World,
           mode: hooks.shell,
           ownPrograms: world.ownPrograms,
         });
-      return decideCommand(command, { userRules, view: viewThen(call, command, world, used) });
+      return world.shared.decideCommand(command, userRules, viewThen(call, command, world, used));
     },
     decidePath: async (name, use) => pathThen(call, { name, use, root: world.workspaceRoot }),
     sandbox: async () => {
@@ -189,6 +214,7 @@ function judgeThen(call: RecordedCall, { config, settings }: Side, world: World,
   };
 }
 
+const judgedView: ViewStatus = { judged: true };
 const noView: ViewStatus = { judged: false, reason: 'as it was recorded', better: '' };
 
 /** What went ahead unasked in a sandbox that held did so over a view; where a person was asked for another reason, it is as now. */
@@ -200,7 +226,7 @@ function viewThen(
 ): ViewStatus | undefined {
   if (unsandboxed === true || sandbox !== 'enforced') return undefined;
   if (rules.includes('workspace.no-view')) return noView;
-  if (rules.includes('effects.judged')) return { judged: true };
+  if (rules.includes('effects.judged')) return judgedView;
   used.now = true;
   return world.view;
 }

@@ -103,9 +103,27 @@ function createRun(parts: ReplayParts) {
 /** Equal calls that are remembered, by the digest of all that decides about them. */
 const mostRemembered = 30_000;
 
+/** Keys that were met lately. */
+const metPlaces = 2 ** 16;
+
+/** Says of a key whether it was met before, nearly always rightly: of two that share a place the older one is forgotten. */
+function createMet(): (key: string) => boolean {
+  const places = new Int32Array(metPlaces);
+  return (key) => {
+    // FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/).
+    let print = 0x811c9dc5;
+    for (let index = 0; index < key.length; index += 1) print = Math.imul(print ^ key.charCodeAt(index), 16_777_619);
+    const place = print & (metPlaces - 1);
+    const isMet = places[place] === print;
+    places[place] = print;
+    return isMet;
+  };
+}
+
 /** The decisions of one side: what was spent of budgets is counted as if its settings had held all along. */
 function createSide(side: Side, { world, signal }: ReplayParts) {
   const known = new Map<string, Verdict>();
+  const isMet = createMet();
   const { settings } = side;
   const budget = createBudget(settings.scopes);
   const openness = createOpenness(settings.windows);
@@ -117,11 +135,12 @@ function createSide(side: Side, { world, signal }: ReplayParts) {
       const found = known.get(key);
       if (found !== undefined) return found;
       return decideRecorded(call, { side, world, spent: budget.spent(call) }, signal).then((verdict) => {
-        if (known.size >= mostRemembered) known.clear();
         const byNow = verdict.byNow && (!isClusters || bindsClusters(settings));
         // What a rule would have to name is asked for again where it is needed.
         const kept: Verdict = { ...verdict, byNow, targets: [] };
-        known.set(key, kept);
+        // Kept from the second time on: most of a long trail comes once, and would only be in the collector's way.
+        if (known.size >= mostRemembered) known.clear();
+        if (isMet(key)) known.set(key, kept);
         return kept;
       });
     },
@@ -135,7 +154,7 @@ function keyOf(call: RecordedCall): string {
   const isRefused = status === 'denied';
   const then = [sandbox, code === 'untrusted_workspace', isStep, rules.join(), isRefused ? [code, message] : 0];
   const text = JSON.stringify([tool.name, input, agent.host, agent.modelTier, targets, then]);
-  return text.length < 100 ? text : hash('sha1', text, 'base64');
+  return text.length < 400 ? text : hash('sha1', text, 'base64');
 }
 
 function createScopeNames(scopes: Side['settings']['scopes']) {
