@@ -110,7 +110,7 @@ const unread = [
   /(?:^|\.)(?:log|channel)\.\w+$/,
   /(?:^|\.)#?log$/,
   /^(?:Error|RegExp|TypeError|Html|ThemeIcon|ThemeColor|Fault|cannotRead|reloadWhen)$/,
-  /\.(?:replace|replaceAll|split|join|includes|startsWith|endsWith|registerCommand|executeCommand|affectsConfiguration|getConfiguration|inspect|match|test)$/,
+  /\.(?:replace|replaceAll|split|join|includes|startsWith|endsWith|executeCommand|affectsConfiguration|getConfiguration|inspect|match|test)$/,
   /^import$/,
 ];
 
@@ -137,6 +137,8 @@ function isUnread(node: Node, inside: Node): boolean {
   if (/^TS(?:TypeReference|UnionType|LiteralType)/.test(node.type)) return true;
   if (node.type === 'VariableDeclarator') return /(?:Style|Pattern|Schema)$|^csp$/.test(nameOf(node['id'] as Node));
   const isArgument = /^(?:Call|New)Expression$/.test(node.type) && inside !== node['callee'];
+  // Its id, not what it does.
+  if (isArgument && /(?:registerCommand|^toldCommand)$/.test(calleeOf(node))) return inside === argumentsOf(node)[0];
   return isArgument && unread.some((pattern) => pattern.test(calleeOf(node)));
 }
 

@@ -18,6 +18,14 @@ function manifestOf({ extension }: InHost): Manifest {
 
 export const cases: readonly InHostCase[] = [
   {
+    name: 'runs where the files are, in a window whose user interface is elsewhere',
+    async run({ api, extension }) {
+      assert.equal(extension.extensionKind, api.ExtensionKind.Workspace);
+      assert.notEqual(api.env.remoteName, undefined);
+      assert.equal(api.env.uiKind, api.UIKind.Web);
+    },
+  },
+  {
     name: 'registers every tool of the manifest under its reference name',
     async run(host) {
       const declared = manifestOf(host).contributes.languageModelTools;

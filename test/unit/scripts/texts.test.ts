@@ -15,6 +15,7 @@ describe('a text that no translation reaches', () => {
     ["const words = ['Select to mark it as seen.'].join(' ');", 'Select to mark it as seen.'],
     ['html`<p class="dim">Reading…</p>`', '<p class="dim">Reading…</p>'],
     ["const words = { a: 'waits for a person' };", 'waits for a person'],
+    ["commands.registerCommand('a.b', async () => ask({ title: 'Search Requests' }));", 'Search Requests'],
   ])('is found: %s', (source, text) => {
     expect(bareIn(source)).toContain(text);
   });

@@ -2,6 +2,8 @@
 import { commands, type Memento, ProgressLocation, type QuickPickItem, window } from 'vscode';
 import type { RequestRecord } from '#kernel/approval/request';
 import type { AppSession } from '../app-session.ts';
+import { toldCommand } from '../commands/told-command.ts';
+import { viewId } from '../contributes/views.ts';
 import type { Disposable } from '../disposables.ts';
 import { faultWords } from '../fault-words.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
@@ -40,11 +42,12 @@ export function groupingIn(memory: Memento): Grouping {
 
 export function registerPendingCommands(deps: PendingCommandDeps, list: PendingList): Disposable[] {
   return [
-    commands.registerCommand('banksman.groupPending', async () => {
+    toldCommand('banksman.groupPending', async () => {
       const chosen = await chooseGrouping(groupingIn(deps.memory));
       if (chosen === undefined) return;
       await deps.memory.update(groupingKey, chosen);
       list.redraw();
+      await commands.executeCommand(`${viewId}.focus`);
     }),
     commands.registerCommand('banksman.denyAll', async (argument: unknown) => {
       try {

@@ -18,6 +18,7 @@ import type { JsonObject } from '#kernel/json';
 import { planIn } from '#kernel/plans/plan-progress';
 import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from '../app-session.ts';
+import { toldCommand } from '../commands/told-command.ts';
 import { historyViewId, viewId } from '../contributes/views.ts';
 import { createDisposableBag, type Disposable } from '../disposables.ts';
 import { t } from '../l10n.ts';
@@ -123,23 +124,24 @@ function emptyRows({ feed, state }: RequestListOptions): readonly EmptyRow[] {
   return state ? emptyPending(state.stateName, workspace.isTrusted) : emptyHistory;
 }
 
-function listCommands({ feed, name, statuses }: RequestListOptions): Disposable[] {
+function listCommands({ feed, name, statuses, viewId: list }: RequestListOptions): Disposable[] {
+  // From the palette: what it does is in a list that may not be in sight.
+  const show = (filter: RequestFilter | undefined) => {
+    if (filter === undefined) return undefined;
+    feed.filter = filter;
+    return commands.executeCommand(`${list}.focus`);
+  };
   return [
-    commands.registerCommand(`banksman.search${name}`, async () => {
+    toldCommand(`banksman.search${name}`, async () => {
       const search = await window.showInputBox({
-        title: 'Search Requests',
-        prompt: 'Request id, title, tool, agent, model or target. Empty shows all.',
+        title: t('Search Requests'),
+        prompt: t('Request id, title, tool, agent, model or target. Empty shows all.'),
         value: feed.filter.search,
       });
-      if (search !== undefined) feed.filter = { ...feed.filter, search: search.trim() };
+      return show(search === undefined ? undefined : { ...feed.filter, search: search.trim() });
     }),
-    commands.registerCommand(`banksman.filter${name}`, async () => {
-      const filter = await chooseFilter(feed.filter, statuses);
-      if (filter) feed.filter = filter;
-    }),
-    commands.registerCommand(`banksman.clearFilter${name}`, () => {
-      feed.filter = noFilter;
-    }),
+    toldCommand(`banksman.filter${name}`, async () => show(await chooseFilter(feed.filter, statuses))),
+    toldCommand(`banksman.clearFilter${name}`, () => show(noFilter)),
     commands.registerCommand(`banksman.loadMore${name}`, () => feed.loadMore()),
   ];
 }

@@ -17,6 +17,7 @@ import {
 import type { AppSession } from '../app-session.ts';
 import { type EmptyRow, emptyPending } from '../approvals-view/empty-rows.ts';
 import { plainLabel } from '../commands/picks.ts';
+import { toldCommand } from '../commands/told-command.ts';
 import { clusterViewId } from '../contributes/views.ts';
 import { createDisposableBag, type Disposable } from '../disposables.ts';
 import { t } from '../l10n.ts';
@@ -230,21 +231,27 @@ function decorationOf(uri: Uri): FileDecoration | undefined {
 }
 
 function lookCommands(rows: ClusterRows, feed: ClusterFeed, redraw: () => void): Disposable[] {
+  // From the palette: what it does is in a list that may not be in sight.
+  const show = () => commands.executeCommand(`${clusterViewId}.focus`);
   const lookAt = (look: Look | undefined) => {
-    if (look === undefined) return;
+    if (look === undefined) return undefined;
     rows.look = look;
     redraw();
+    return show();
   };
   return [
-    commands.registerCommand('banksman.searchCluster', async () => {
+    toldCommand('banksman.searchCluster', async () => {
       const prompt = t('A guest’s number, or part of a name, tag or pool. Empty shows all.');
       const search = await window.showInputBox({ title: t('Search the Clusters'), prompt, value: rows.look.search });
-      if (search !== undefined) lookAt({ ...rows.look, search: search.trim() });
+      return lookAt(search === undefined ? undefined : { ...rows.look, search: search.trim() });
     }),
-    commands.registerCommand('banksman.filterCluster', async () => lookAt(await chooseFilter(rows))),
-    commands.registerCommand('banksman.clearFilterCluster', () => lookAt({ ...wholeLook, sort: rows.look.sort })),
-    commands.registerCommand('banksman.sortCluster', async () => lookAt(await chooseOrder(rows.look))),
-    commands.registerCommand('banksman.refreshCluster', () => feed.again()),
+    toldCommand('banksman.filterCluster', async () => lookAt(await chooseFilter(rows))),
+    toldCommand('banksman.clearFilterCluster', () => lookAt({ ...wholeLook, sort: rows.look.sort })),
+    toldCommand('banksman.sortCluster', async () => lookAt(await chooseOrder(rows.look))),
+    toldCommand('banksman.refreshCluster', () => {
+      feed.again();
+      return show();
+    }),
   ];
 }
 

@@ -1,7 +1,9 @@
 /** The view of the clusters with its rows' commands and the guests' pages, wired together. */
 import { commands, type Uri } from 'vscode';
 import type { AppSession } from '../app-session.ts';
+import { toldCommand } from '../commands/told-command.ts';
 import { createDisposableBag, type Disposable } from '../disposables.ts';
+import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
 import type { TreeRow } from './cluster-rows.ts';
 import { createClusterView } from './cluster-view.ts';
@@ -30,9 +32,9 @@ export function registerClusterView({ session, extensionUri, ...rest }: ClusterS
   /** SECURITY: of what a command is given only a row's id counts: which guest, and what is done to it, the tree and the person say. */
   const onRow = (command: string, run: (row: TreeRow) => unknown) =>
     bag.add(
-      commands.registerCommand(command, async (argument: unknown) => {
+      toldCommand(command, async (argument) => {
         const row = view.row(argument);
-        if (row === undefined) void notify.info('Choose a row of the view “Clusters” first.');
+        if (row === undefined) void notify.info(t('Choose a row of the view “Clusters” first.'));
         else await run(row);
       }),
     );

@@ -16,6 +16,7 @@ import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
 import { statusNames } from '../request-words.ts';
 import { plainLabel } from './picks.ts';
+import { toldCommand } from './told-command.ts';
 
 interface ApprovalCommandDeps {
   readonly session: AppSession;
@@ -30,13 +31,13 @@ interface ApprovalCommandDeps {
 
 export function registerApprovalCommands(deps: ApprovalCommandDeps): Disposable[] {
   const onRequest = (command: string, statuses: readonly RequestStatus[], act: (id: string) => Promise<unknown>) =>
-    commands.registerCommand(command, async (argument: unknown) => {
+    toldCommand(command, async (argument) => {
       const id = requestIdFrom(argument) ?? (await pickRequest(deps.session, statuses));
       if (id !== undefined) await deps.focus.around(argument, () => act(id));
     });
   const waiting: readonly RequestStatus[] = ['pending'];
   return [
-    commands.registerCommand('banksman.review', async (argument: unknown) => {
+    toldCommand('banksman.review', async (argument) => {
       // Opening a dialog decides nothing, so the only request there is needs no choosing.
       const id = requestIdFrom(argument) ?? (await onlyRequest(deps.session)) ?? (await pickRequest(deps.session, waiting));
       if (id !== undefined) await deps.focus.around(argument, () => deps.review(id));
@@ -44,9 +45,9 @@ export function registerApprovalCommands(deps: ApprovalCommandDeps): Disposable[
     // Anything may run this one, and accept its box. Refusing is always safe: the agent can ask again.
     onRequest('banksman.deny', waiting, (id) => deny(id, deps)),
     onRequest('banksman.revoke', ['approved'], (id) => revoke(id, deps)),
-    onRequest('banksman.showDetails', requestStatuses, (id) => orTell(deps.showDetails(id))),
+    onRequest('banksman.showDetails', requestStatuses, (id) => deps.showDetails(id)),
     onRequest('banksman.showDiff', waiting, (id) => deps.showDiff(id)),
-    commands.registerCommand('banksman.showApprovals', () => commands.executeCommand(`${viewId}.focus`)),
+    toldCommand('banksman.showApprovals', () => commands.executeCommand(`${viewId}.focus`)),
   ];
 }
 
@@ -118,10 +119,6 @@ async function revoke(id: string, deps: ApprovalCommandDeps): Promise<void> {
 
 function statusOf(record: RequestRecord | undefined): string {
   return record === undefined ? t('not known') : statusNames[record.status];
-}
-
-async function orTell(work: Promise<void>): Promise<void> {
-  await work.catch((thrown: unknown) => void notify.error(`Banksman: ${faultWords(thrown)}`));
 }
 
 /** The native diff of a write that waits. Both sides are read-only documents. */

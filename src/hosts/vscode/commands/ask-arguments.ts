@@ -123,7 +123,7 @@ async function pickFrom({ tool }: AskContext, rows: Promise<readonly Pick[]>): P
 }
 
 async function askChoice(step: Extract<ArgumentStep, { kind: 'choice' }>, { tool }: AskContext): Promise<Arguments | undefined> {
-  const any = 'All';
+  const any = t('All');
   const values = step.required ? [...step.values] : [any, ...step.values];
   const chosen = await window.showQuickPick(values, { title: titleOf(tool), placeHolder: step.prompt });
   if (chosen === undefined) return undefined;
@@ -134,7 +134,7 @@ async function askText(step: Extract<ArgumentStep, { kind: 'text' }>, { tool }: 
   const pattern = step.pattern === undefined ? undefined : new RegExp(step.pattern, 'u');
   const said = await window.showInputBox({
     title: titleOf(tool),
-    prompt: step.required ? step.prompt : `${step.prompt} Optional.`,
+    prompt: step.required ? step.prompt : `${step.prompt} ${t('Optional.')}`,
     ignoreFocusOut: true,
     validateInput(text) {
       if (text.trim() === '') return step.required ? t('`{0}` is needed', step.name) : undefined;

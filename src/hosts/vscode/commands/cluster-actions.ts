@@ -17,6 +17,7 @@ import { runTool, type ToolRunner, workspaceRestriction } from '../tools/run-too
 import { type Arguments, type AskContext, askArguments } from './ask-arguments.ts';
 import type { ResultDocuments } from './result-documents.ts';
 import { resultPage } from './result-page.ts';
+import { toldCommand } from './told-command.ts';
 
 interface OutcomeDeps {
   readonly documents: ResultDocuments;
@@ -37,9 +38,7 @@ export interface ClusterActionDeps extends OutcomeDeps {
  */
 export function registerClusterActions(contributed: readonly string[], deps: ClusterActionDeps): Disposable[] {
   const own = contributed.filter((command) => command.startsWith(paletteCommand('')));
-  return own.map((command) =>
-    commands.registerCommand(command, async () => act(await toolNamed(({ name }) => paletteCommand(name) === command), deps)),
-  );
+  return own.map((command) => toldCommand(command, async () => act(await toolNamed(({ name }) => paletteCommand(name) === command), deps)));
 }
 
 /** @param known what of the arguments is known, and what others can be */

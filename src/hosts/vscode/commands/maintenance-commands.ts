@@ -12,7 +12,10 @@ import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
 import { abortOnCancel } from '../tools/call-progress.ts';
 import { seenPoint } from '../trail-memory.ts';
+import { toldCommand } from './told-command.ts';
 
+/** What a secret looks like. */
+const secretPattern = 'xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx';
 const walkthroughId = 'banksman.banksman#banksman.start';
 
 interface MaintenanceDeps {
@@ -24,12 +27,13 @@ interface MaintenanceDeps {
 export function registerMaintenanceCommands({ session, channel, secrets }: MaintenanceDeps): Disposable[] {
   void learnWalkthroughs();
   return [
-    commands.registerCommand('banksman.showLog', () => channel.show(true)),
-    commands.registerCommand('banksman.openSettings', openSettings),
-    commands.registerCommand('banksman.openWalkthrough', () =>
-      commands.executeCommand('workbench.action.openWalkthrough', walkthroughId, false),
-    ),
-    commands.registerCommand('banksman.reload', () => session.reload()),
+    toldCommand('banksman.showLog', () => channel.show(true)),
+    toldCommand('banksman.openSettings', openSettings),
+    toldCommand('banksman.openWalkthrough', () => commands.executeCommand('workbench.action.openWalkthrough', walkthroughId, false)),
+    toldCommand('banksman.reload', () => {
+      session.reload();
+      notify.status(t('Banksman: settings and store are read again'));
+    }),
     commands.registerCommand('banksman.verifyAudit', () =>
       withApp(session, t('Banksman: verifying the audit trail'), (app) => verifyAudit(app, channel, secrets)),
     ),
@@ -96,7 +100,7 @@ export function registerClusterTokenCommand(
   session: AppSession,
   places: () => Promise<readonly TokenPlace[]>,
 ): Disposable {
-  return commands.registerCommand('banksman.setClusterToken', async () => {
+  return toldCommand('banksman.setClusterToken', async () => {
     const { state } = session;
     if (state.kind === 'ready' && state.app.config.answersAt !== undefined)
       return void notify.info(
@@ -112,7 +116,7 @@ export function registerClusterTokenCommand(
         place.tokenId,
         place.endpoints.join(', '),
       ),
-      placeHolder: 'xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx',
+      placeHolder: secretPattern,
       password: true,
       ignoreFocusOut: true,
       validateInput: (text) =>
@@ -146,7 +150,7 @@ interface CopyDeps {
 }
 
 export function registerCopyClientConfiguration(deps: CopyDeps): Disposable {
-  return commands.registerCommand('banksman.copyMcpConfiguration', () => copy(deps));
+  return toldCommand('banksman.copyMcpConfiguration', () => copy(deps));
 }
 
 async function copy({ extensionPath, configFile, settings }: CopyDeps): Promise<void> {

@@ -1,14 +1,13 @@
 /** “Test a Command”: what the policy says of a command or a path, while it is typed. Nothing is run. */
-import { commands, type Disposable, type QuickPickItem, window } from 'vscode';
+import { type Disposable, type QuickPickItem, window } from 'vscode';
 import type { PolicyCheck } from '#app/workspace/policy-check';
 import { Fault, toFault } from '#kernel/errors';
 import type { AppSession } from '../app-session.ts';
-import { faultWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 import { loadParts } from '../load-parts.ts';
-import { notify } from '../notify.ts';
 import type { Places } from '../start-app.ts';
 import { decisionItems, plainLabel, type TestedIn, testedItems } from './picks.ts';
+import { toldCommand } from './told-command.ts';
 
 interface Surface extends QuickPickItem {
   /** The keys of a policy case that the choice fixes. */
@@ -36,13 +35,9 @@ const surfaces: readonly Surface[] = [
 ];
 
 export function registerTestCommand(session: AppSession, places: Pick<Places, 'stateDir'>): Disposable {
-  return commands.registerCommand('banksman.testCommand', async () => {
-    try {
-      const surface = await window.showQuickPick(surfaces, { title: t('Test a Command'), placeHolder: t('Where it would run') });
-      if (surface) testOn(surface, await groundOf(session, places));
-    } catch (thrown) {
-      void notify.error(`Banksman: ${faultWords(thrown)}`);
-    }
+  return toldCommand('banksman.testCommand', async () => {
+    const surface = await window.showQuickPick(surfaces, { title: t('Test a Command'), placeHolder: t('Where it would run') });
+    if (surface) testOn(surface, await groundOf(session, places));
   });
 }
 

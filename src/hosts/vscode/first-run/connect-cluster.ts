@@ -23,6 +23,8 @@ import { type Frame, type Step, type Went, walk } from './walk.ts';
 
 /** In ms. */
 const lookMs = 15_000;
+/** Characters of a row's smaller line: the editor cuts it where it ends, and shows it whole to who points at it. */
+const mostOfDetail = 600;
 
 /** Loaded when somebody connects a cluster: they bring what speaks with clusters. */
 const core = () => import('#app/clusters/new-cluster');
@@ -241,7 +243,7 @@ async function showRights(draft: Draft, frame: Frame, trials: readonly ClusterTr
       const { lacks, may, commands } = now.rights;
       const missing = lacks.map(({ group, tools, missing: rights }) => ({
         label: `$(circle-slash) ${group}`,
-        description: plainLabel(tools.join(', ')),
+        description: plainLabel(tools.join(', '), mostOfDetail),
         detail: t('needs {0}', plainLabel(rights.join(', '))),
       }));
       const held = may.map((group) => ({ label: `$(check) ${group}` }));
@@ -279,14 +281,15 @@ function grantRows(commands: readonly string[], again: (signal: AbortSignal) => 
 
 async function askNodes(draft: Draft, frame: Frame): Promise<Went<Draft>> {
   const words = {
-    same: t('shows the certificate that its cluster vouches for: it is pinned'),
+    same: t('its cluster vouches for it: is pinned'),
     other: t('is left out, whatever is chosen'),
-    away: t('does not answer now; pinned to what its cluster vouches for'),
+    away: t('does not answer now: is pinned all the same'),
   };
   const rows = draft.found.map((found) => ({
     label: plainLabel(found.node),
-    description: plainLabel(found.endpoint ?? ''),
-    detail: plainLabel([`${words[found.shows]}: ${found.vouched ?? ''}`, found.note].filter((part) => part !== '').join('; ')),
+    description: plainLabel([found.endpoint, words[found.shows]].filter((part) => part !== undefined).join(' · ')),
+    // Whole: a fingerprint that is cut says nothing.
+    detail: plainLabel([found.vouched, found.note].filter((part) => part !== undefined && part !== '').join('; '), mostOfDetail),
     picked: found.shows === 'same',
     found,
   }));

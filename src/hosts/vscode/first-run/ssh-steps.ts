@@ -190,7 +190,7 @@ function loginRows(
     { label: t('$(debug-step-over) Leave ssh Out'), act: async () => ({ value: undefined }) },
     ...[...tried].map(([node, fault]) => ({
       label: fault === undefined ? `$(check) ${node}` : `$(error) ${node}`,
-      detail: fault === undefined ? t('logged in') : plainLabel(faultWords(fault)),
+      detail: fault === undefined ? t('logged in') : plainLabel(faultWords(fault), 600),
     })),
   ];
 }

@@ -42,7 +42,7 @@ export function registerPlanCommands(deps: PlanCommandDeps): Disposable[] {
         await deps.session.use(async (app) => {
           const id = requestIdFrom(argument) ?? (await pickPlan(app, standings));
           const plan = id === undefined ? undefined : await app.plans.get(id);
-          if (id !== undefined && plan === undefined) return void notify.info(`There is no plan ${id}.`);
+          if (id !== undefined && plan === undefined) return void notify.info(t('There is no plan {0}.', id));
           if (plan !== undefined) await act({ plan, argument }, app);
         });
       } catch (thrown) {

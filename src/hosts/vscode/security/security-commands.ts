@@ -1,6 +1,6 @@
 /** Commands on what people set for everyone. Quick picks gather; a modal decides, since programs can press the former (docs/adr/0006-modal-gate.md). */
 import { userInfo } from 'node:os';
-import { commands, type Disposable, type QuickPickItem, window } from 'vscode';
+import { type Disposable, type QuickPickItem, window } from 'vscode';
 import type { App, AutoApproveRule } from '#kernel/app';
 import { type AutoApproveAction, autoApproveActions } from '#kernel/approval/security';
 import { durationInWords } from '#kernel/text/text';
@@ -9,7 +9,7 @@ import type { AppSession } from '../app-session.ts';
 import { type Choice, choose } from '../commands/choose.ts';
 import { openPage } from '../commands/open-page.ts';
 import { plainLabel } from '../commands/picks.ts';
-import { faultWords } from '../fault-words.ts';
+import { toldCommand } from '../commands/told-command.ts';
 import { t, titleOf } from '../l10n.ts';
 import { notify } from '../notify.ts';
 import { type ChangeDeps, changeSetting } from './change-setting.ts';
@@ -31,13 +31,7 @@ export interface SecurityCommandDeps extends Omit<ChangeDeps, 'approvals'> {
 
 export function registerSecurityCommands(deps: SecurityCommandDeps): Disposable[] {
   const onApp = (command: string, act: (app: App, argument: unknown) => Promise<void>) =>
-    commands.registerCommand(command, async (argument: unknown) => {
-      try {
-        await deps.session.use((app) => act(app, argument));
-      } catch (thrown) {
-        void notify.error(`Banksman: ${faultWords(thrown)}`);
-      }
-    });
+    toldCommand(command, (argument) => deps.session.use((app) => act(app, argument)));
   return [
     onApp('banksman.setSecurityLevel', (app) => here(app, deps, levelInWords) ?? setLevel(app, { ...deps, approvals: app.approvals })),
     onApp(
@@ -191,7 +185,7 @@ async function askText(title: string, prompt: string, optional = false): Promise
     title,
     prompt,
     ignoreFocusOut: true,
-    validateInput: (text) => (text.trim() === '' && !optional ? 'needed' : undefined),
+    validateInput: (text) => (text.trim() === '' && !optional ? t('It is needed') : undefined),
   });
   return typed?.trim();
 }
