@@ -43,6 +43,7 @@ export function openTwin(reads: LiveReads, now: number): Twin {
   for (const node of cluster.state.nodes.values()) node.up = isOnline(reads, node.name);
   cluster.state.quorate = reads.status.find(({ type }) => type === 'cluster')?.['quorate'] !== 0;
   for (const row of reads.ha.filter(({ type }) => type === 'service')) manage(cluster, row);
+  cluster.ha.rules.push(...reads.haRules);
   const [first = ''] = cluster.state.nodes.keys();
   const local = text(reads.status.find((row) => row['local'] === 1)?.['name'], first);
   return {

@@ -26,15 +26,16 @@ export async function readLive(
     Promise.all([
       read.lists('/storage'),
       read.lists('/cluster/ha/status/current'),
+      read.lists('/cluster/ha/rules'),
       read.lists('/cluster/backup'),
       read.one('/cluster/options'),
       read.one('/access/permissions'),
     ]),
   ]);
-  const [storages, ha, backupJobs, options, permissions] = more;
+  const [storages, ha, haRules, backupJobs, options, permissions] = more;
   return {
     ...{ status, resources, guests, volumes, pools },
-    ...{ storages: storages.length > 0 ? storages : storagesIn(resources), ha, backupJobs, options },
+    ...{ storages: storages.length > 0 ? storages : storagesIn(resources), ha, haRules, backupJobs, options },
     permissions: permissions as LiveReads['permissions'],
   };
 }

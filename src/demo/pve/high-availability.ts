@@ -52,6 +52,32 @@ export function sidOf({ kind, vmid }: Pick<GuestState, 'kind' | 'vmid'>): string
   return `${kind === 'qemu' ? 'vm' : 'ct'}:${vmid}`;
 }
 
+/** What rules of affinity between guests say of a move: who would be moved along, and who on that node keeps it away. */
+export function affinityOf(
+  ha: HighAvailability,
+  guest: GuestState,
+): { readonly along: readonly string[]; readonly apart: readonly string[] } {
+  const sid = sidOf(guest);
+  const others = (affinity: string) =>
+    ha.rules.flatMap((rule) => {
+      const row = rule as Readonly<Record<string, unknown>>;
+      const named = String(row['resources'] ?? '').split(',');
+      const counts = row['type'] === 'resource-affinity' && row['affinity'] === affinity && row['disable'] !== 1 && named.includes(sid);
+      return counts ? named.filter((one) => one !== sid && ha.resources.has(one)) : [];
+    });
+  return managedResource(ha, guest) === undefined ? { along: [], apart: [] } : { along: others('positive'), apart: others('negative') };
+}
+
+/** Nodes on which a guest runs that is to be apart from this one, as the precondition of a move has them. */
+export function nodesApart(ha: HighAvailability, guest: GuestState, guests: ReadonlyMap<number, GuestState>): ReadonlyMap<string, object> {
+  const rows = affinityOf(ha, guest).apart.flatMap((sid) => {
+    const node = guests.get(Number(sid.split(':')[1]))?.node;
+    return node === undefined ? [] : [{ node, row: { sid, cause: 'resource-affinity' } }];
+  });
+  const byNode = Map.groupBy(rows, ({ node }) => node);
+  return new Map([...byNode].map(([node, found]) => [node, { 'blocking-ha-resources': found.map(({ row }) => row) }]));
+}
+
 /** The resource whose power is HA's business: actions on an `ignored` one are carried out directly. */
 export function managedResource(ha: HighAvailability, guest: Pick<GuestState, 'kind' | 'vmid'>): HaResource | undefined {
   const resource = ha.resources.get(sidOf(guest));

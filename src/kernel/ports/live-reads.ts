@@ -46,6 +46,8 @@ export interface LiveReads {
   readonly pools: readonly Row[];
   /** Service rows of `/cluster/ha/status/current`. */
   readonly ha: readonly Row[];
+  /** Rows of `/cluster/ha/rules`: none before 9.0. */
+  readonly haRules: readonly Row[];
   /** `/cluster/options` */
   readonly options: Row;
   /** `/cluster/backup` */

@@ -5,6 +5,7 @@ import type { ClusterPort, GuestRef } from '#kernel/ports/cluster';
 import { describeTarget, type GuestTarget, type Target } from '#kernel/resource';
 import { defineTool, type Obstacle } from '#kernel/tool';
 import { conditionOf } from '../support/condition.ts';
+import { haMoveObstacle } from '../support/ha-placement.ts';
 import { lookAtGuest } from '../support/obstacles.ts';
 import { conditionIn, guestResult, runOperation } from '../support/operation.ts';
 import { diskFacts, nodeOfGuest, nothingWritten, obstacleOf, onGuest, stateFact, targetObstacle } from '../support/operation-facts.ts';
@@ -49,7 +50,11 @@ export const migrateGuest = defineTool({
         if (guest.node === target)
           return { code: 'already_there', message: `${describeTarget(guest)} is on ${target} already`, next: 'nothing is to be done' };
         // The cluster's own look takes nodes that are down for allowed ones.
-        return targetObstacle(look, target) ?? (await migrationObstacle(api, guest, { target, withDisks }, context.signal));
+        return (
+          targetObstacle(look, target) ??
+          (await haMoveObstacle(look, target, api, context.signal)) ??
+          (await migrationObstacle(api, guest, { target, withDisks }, context.signal))
+        );
       },
     ),
   preview: async (_input, context) => {
@@ -117,6 +122,14 @@ async function migrationObstacle(
     const next = `see get_guest with \`vmid\` ${guest.vmid}, and get_storage for what ${target} has`;
     return { code: 'migration_refused', message: `${describeTarget(guest)} cannot move to ${target}: ${why}`, next };
   }
+  // SECURITY: what is moved along is named by nobody, so no policy has looked at it.
+  const along = listOf(said['dependent-ha-resources']);
+  if (along.length > 0)
+    return {
+      code: 'migration_refused',
+      message: `${describeTarget(guest)} cannot move alone: by a rule of affinity the HA manager moves ${along.join(', ')} along`,
+      next: 'ask the user: a person moves them together, or changes the rule',
+    };
   const local = listOf(said['local_resources']);
   if (local.length > 0)
     return {
@@ -144,6 +157,8 @@ function reasonWords([name, value]: readonly [string, JsonObject[string]]): stri
   return `${name.replaceAll(/[_-]/g, ' ')} ${listOf(value).join(', ') || wordOf(value)}`.trim();
 }
 
+/** Words, or what blocks a move: `{ sid: 'vm:101', cause: 'resource-affinity' }`. */
 function listOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.map(wordOf).filter((word) => word !== '') : [];
+  const word = (entry: unknown) => (isJsonObject(entry) ? `${wordOf(entry['sid'])} (${wordOf(entry['cause'])})` : wordOf(entry));
+  return Array.isArray(value) ? value.map(word).filter((one) => one !== '') : [];
 }

@@ -54,7 +54,9 @@ export const rollbackSnapshot = defineTool({
     return [
       `everything on its disks since the snapshot (${ageWords(own['snaptime'], clock.now())}) is lost`,
       stateFact(look),
-      ...(running && !memory ? ['it is stopped, and stays stopped'] : []),
+      ...(running && !memory
+        ? [look.state.haState === 'started' ? 'it is stopped, and the HA manager starts it again' : 'it is stopped, and stays stopped']
+        : []),
       ...(memory ? ['it goes on where the snapshot’s memory stood'] : []),
       ...changedKeys(look.config ?? {}, then),
       ...(later.length === 0 ? [] : [`later snapshots stay, and can be rolled back to: ${later.join(', ')}`]),

@@ -304,6 +304,113 @@ describe('migrate_guest', () => {
   });
 });
 
+describe('migrate_guest of what high availability would not move, or not leave there', () => {
+  const migrate = (input: object = {}, onApp = app) =>
+    call(onApp, 'migrate_guest', { vmid: 101, target: 'pve', with_local_disks: true, ...input });
+  const rule = (row: object) => void world.demo.cluster.ha.rules.push({ rule: 'one', resources: 'vm:101', ...row });
+
+  it.each(['error', 'fence', 'freeze', 'migrate', 'recovery', 'relocate'] as const)(
+    'in the state `%s` nobody is asked',
+    async (crmState) => {
+      manageGuest(world, 101, { crmState, state: 'started' });
+      const outcome = await migrate();
+      expect(outcome).toMatchObject({
+        ...{ status: 'error', code: crmState === 'error' ? 'ha_error' : 'ha_busy', effect: { state: 'not_sent' } },
+        message: expect.stringContaining(`HA state \`${crmState}\``),
+      });
+      expect(outcome.next).toMatch(crmState === 'error' ? /ha-manager set vm:101 --state disabled/ : /HA manager|fenced/);
+      expect(await app.approvals.countPending()).toBe(0);
+      expect(guest(101).node).toBe('Home');
+    },
+  );
+
+  it('a strict rule of nodes forbids the others; one that is off, not strict, or another guest’s does not', async () => {
+    manageGuest(world, 101, { crmState: 'stopped', state: 'stopped' });
+    rule({ type: 'node-affinity', nodes: 'Home:2,agent1', strict: 1, disable: 1 });
+    rule({ type: 'node-affinity', nodes: 'Home', strict: 0 });
+    rule({ type: 'node-affinity', nodes: 'Home', strict: 1, resources: 'vm:1011,ct:101' });
+    expect(await migrate()).toMatchObject({ status: 'pending' });
+    rule({ rule: 'rack', type: 'node-affinity', nodes: 'Home:2,agent1', strict: 1, resources: 'vm:100,vm:101' });
+    expect(await migrate({ with_local_disks: false })).toMatchObject({
+      ...{ status: 'error', code: 'migration_refused' },
+      message: expect.stringContaining('HA rule `rack` has the HA manager run it on Home, agent1 only'),
+    });
+    const steps = [{ tool: 'migrate_guest', arguments: { vmid: 101, target: 'pve', with_local_disks: true } }];
+    expect(await call(app, 'propose_plan', { steps }, { agent })).toMatchObject({ code: 'migration_refused' });
+    // Nobody manages it: no rule binds it.
+    world.demo.cluster.ha.resources.clear();
+    expect(await migrate()).toMatchObject({ status: 'pending' });
+  });
+
+  it('a restricted group forbids the others (before 9.0)', async () => {
+    manageGuest(world, 101, { crmState: 'stopped', state: 'stopped' }).options.set('group', 'left');
+    const groups = (restricted: number) => [{ group: 'left', nodes: 'Home:1', restricted }];
+    const answer = (restricted: number) =>
+      world.demo.faults.api({
+        ...{ method: 'GET', path: '^/cluster/ha/groups', times: 1 },
+        effect: { kind: 'status', status: 200, reason: 'OK', body: JSON.stringify({ data: groups(restricted) }) },
+      });
+    answer(0);
+    expect(await migrate()).toMatchObject({ status: 'pending' });
+    answer(1);
+    expect(await migrate({ with_local_disks: false })).toMatchObject({ message: expect.stringContaining('HA group `left`') });
+  });
+
+  it('a guest to be apart from, or one that would be moved along, forbids it, in its own words', async () => {
+    manageGuest(world, 101, { crmState: 'stopped', state: 'stopped' });
+    manageGuest(world, 100, { crmState: 'started', state: 'started' });
+    rule({ type: 'resource-affinity', affinity: 'negative', resources: 'vm:100,vm:101' });
+    expect(await migrate()).toMatchObject({
+      ...{ status: 'error', code: 'migration_refused' },
+      message: expect.stringContaining('blocking ha resources vm:100 (resource-affinity)'),
+    });
+    world.demo.cluster.ha.rules.length = 0;
+    rule({ type: 'resource-affinity', affinity: 'positive', resources: 'vm:101,vm:100' });
+    expect(await migrate()).toMatchObject({
+      ...{ status: 'error', code: 'migration_refused' },
+      message: expect.stringContaining('the HA manager moves vm:100 along'),
+    });
+  });
+
+  it('in an error comes up only while the person thinks: nothing is sent', async () => {
+    const resource = manageGuest(world, 101, { crmState: 'stopped', state: 'stopped' });
+    const outcome = await driftWhileAsked('migrate_guest', { vmid: 101, target: 'pve', with_local_disks: true }, () => {
+      resource.crmState = 'error';
+    });
+    expect(outcome).toMatchObject({ status: 'error', code: 'ha_error' });
+    expect(guest(101).node).toBe('Home');
+  });
+});
+
+describe('under high availability', () => {
+  it.each([
+    ['start_vm', { vmid: 101 }],
+    ['stop_vm', { vmid: 100 }],
+    ['shutdown_vm', { vmid: 100 }],
+    ['stop_container', { vmid: 201 }],
+    ['shutdown_container', { vmid: 201 }],
+  ])('%s of what is in an error asks nobody, and says the way out', async (tool, input) => {
+    manageGuest(world, input.vmid, { crmState: 'error', state: 'started' });
+    expect(await call(app, tool, input)).toMatchObject({
+      ...{ status: 'error', code: 'ha_error', effect: { state: 'not_sent' } },
+      next: expect.stringContaining('--state disabled'),
+    });
+    const steps = [{ tool, arguments: input }];
+    expect(await call(app, 'propose_plan', { steps }, { agent })).toMatchObject({
+      code: 'ha_error',
+      message: expect.stringMatching(/^step 1:/),
+    });
+  });
+
+  it('a rollback says that the guest comes up again by itself', async () => {
+    await approved('create_snapshot', { vmid: 100, name: 'first' });
+    manageGuest(world, 100, { crmState: 'started', state: 'started' });
+    const { risk } = await cardOf('rollback_snapshot', { vmid: 100, name: 'first' });
+    expect(risk).toContain('it is stopped, and the HA manager starts it again');
+    expect(risk).not.toContain('stays stopped');
+  });
+});
+
 describe('migrate_guest of a container under high availability', () => {
   it('is over when it runs again, and not while the manager has it stopped there', async () => {
     manageGuest(world, 201, { crmState: 'started', state: 'started' });

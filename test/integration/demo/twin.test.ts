@@ -29,7 +29,11 @@ async function readAll(): Promise<LiveReads> {
   return {
     ...{ status: await rows('/cluster/status'), resources, guests: await Promise.all(guests.map(guestRead)) },
     ...{ storages: await rows('/storage'), volumes: (await Promise.all(contents)).flat(), pools: await rows('/pools?poolid=prod') },
-    ...{ ha: await rows('/cluster/ha/status/current'), options: await objectAt('/cluster/options') },
+    ...{
+      ha: await rows('/cluster/ha/status/current'),
+      haRules: await rows('/cluster/ha/rules'),
+      options: await objectAt('/cluster/options'),
+    },
     ...{ backupJobs: await rows('/cluster/backup'), permissions: (await objectAt('/access/permissions')) as LiveReads['permissions'] },
   };
 }

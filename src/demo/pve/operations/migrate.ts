@@ -22,7 +22,7 @@ import {
 import { splitList } from '../formats.ts';
 import { checkLock, setRunning } from '../guest-plans.ts';
 import { askedByCommand, moveResource, requestPlan } from '../ha-manager.ts';
-import { managedResource } from '../high-availability.ts';
+import { affinityOf, managedResource, nodesApart } from '../high-availability.ts';
 import { begin, rootOnly, targetOf } from '../methods/guest-actions.ts';
 import { requireGuest } from '../methods/guests.ts';
 import type { GuestKind, GuestState, NodeState } from '../state.ts';
@@ -45,14 +45,20 @@ function precondition(call: ApiCall): unknown {
   const guest = requireGuest(call, 'qemu');
   refuseLocked(guest);
   const missing = new Map(otherNodes(call).map((node) => [node, missingStorages(call, guest, node)]));
-  const reasons = [...missing].map(([node, storages]) => [node, storages.length === 0 ? {} : { unavailable_storages: storages }]);
+  const apart = nodesApart(call.cluster.ha, guest, call.cluster.state.guests);
+  const reasons = [...missing].map(([node, storages]) => [
+    node,
+    { ...(storages.length === 0 ? {} : { unavailable_storages: storages }), ...apart.get(node) },
+  ]);
   return {
     ...{ running: guest.running ? 1 : 0, 'has-dbus-vmstate': 1, 'mapped-resources': [], 'mapped-resource-info': {} },
-    allowed_nodes: [...missing].filter(([, storages]) => storages.length === 0).map(([node]) => node),
+    allowed_nodes: [...missing].filter(([node, storages]) => storages.length === 0 && !apart.has(node)).map(([node]) => node),
     not_allowed_nodes: Object.fromEntries(reasons),
     local_disks: localDisks(call, guest).map((drive) => diskRow(guest, drive)),
     local_resources: localDevices(guest),
-    ...(managedResource(call.cluster.ha, guest) === undefined ? {} : { 'dependent-ha-resources': [] }),
+    ...(managedResource(call.cluster.ha, guest) === undefined
+      ? {}
+      : { 'dependent-ha-resources': affinityOf(call.cluster.ha, guest).along }),
   };
 }
 
@@ -104,7 +110,15 @@ function lxcPrecondition(call: ApiCall): unknown {
   requireQuorum(call);
   const guest = requireGuest(call, 'lxc');
   refuseLocked(guest);
-  return { running: guest.running ? 1 : 0, 'allowed-nodes': otherNodes(call), 'not-allowed-nodes': {} };
+  const apart = nodesApart(call.cluster.ha, guest, call.cluster.state.guests);
+  return {
+    running: guest.running ? 1 : 0,
+    'allowed-nodes': otherNodes(call).filter((node) => !apart.has(node)),
+    'not-allowed-nodes': Object.fromEntries(apart),
+    ...(managedResource(call.cluster.ha, guest) === undefined
+      ? {}
+      : { 'dependent-ha-resources': affinityOf(call.cluster.ha, guest).along }),
+  };
 }
 
 /** @throws {ApiError} */
