@@ -122,6 +122,19 @@ async function migrationObstacle(
     const next = `see get_guest with \`vmid\` ${guest.vmid}, and get_storage for what ${target} has`;
     return { code: 'migration_refused', message: `${describeTarget(guest)} cannot move to ${target}: ${why}`, next };
   }
+  const tied = tiedObstacle(guest, said);
+  if (tied !== undefined) return tied;
+  const disks = Array.isArray(said['local_disks']) ? said['local_disks'].length : 0;
+  if (disks === 0 || withDisks) return undefined;
+  return {
+    code: 'local_disks',
+    message: `${describeTarget(guest)} has ${disks} disk${disks === 1 ? '' : 's'} on storage that is not shared`,
+    next: 'with `with_local_disks` true they are copied, which takes long',
+  };
+}
+
+/** What cannot move, or not alone. */
+function tiedObstacle(guest: GuestTarget, said: JsonObject): Obstacle | undefined {
   // SECURITY: what is moved along is named by nobody, so no policy has looked at it.
   const along = listOf(said['dependent-ha-resources']);
   if (along.length > 0)
@@ -131,18 +144,11 @@ async function migrationObstacle(
       next: 'ask the user: a person moves them together, or changes the rule',
     };
   const local = listOf(said['local_resources']);
-  if (local.length > 0)
-    return {
-      code: 'migration_refused',
-      message: `${describeTarget(guest)} is bound to its node by ${local.join(', ')}`,
-      next: 'a person takes that off first',
-    };
-  const disks = Array.isArray(said['local_disks']) ? said['local_disks'].length : 0;
-  if (disks === 0 || withDisks) return undefined;
+  if (local.length === 0) return undefined;
   return {
-    code: 'local_disks',
-    message: `${describeTarget(guest)} has ${disks} disk${disks === 1 ? '' : 's'} on storage that is not shared`,
-    next: 'with `with_local_disks` true they are copied, which takes long',
+    code: 'migration_refused',
+    message: `${describeTarget(guest)} is bound to its node by ${local.join(', ')}`,
+    next: 'a person takes that off first',
   };
 }
 

@@ -25,12 +25,12 @@ export async function haMoveObstacle(
       message: `${describeTarget(guest)} is in the HA state \`${haState}\`, in which the HA manager moves no guest`,
       next: haAdvice(guest, haState) ?? 'look again with get_ha_status',
     };
-  const bound = await boundTo(guest, api, signal);
-  if (bound === undefined || bound.nodes.includes(target)) return undefined;
+  const place = await boundTo(guest, api, signal);
+  if (place === undefined || place.nodes.includes(target)) return undefined;
   return {
     code: 'migration_refused',
-    message: `${describeTarget(guest)} cannot stay on ${target}: ${bound.by} has the HA manager run it on ${bound.nodes.join(', ')} only`,
-    next: `name one of these nodes, or ask the user: a person changes ${bound.by}`,
+    message: `${describeTarget(guest)} cannot stay on ${target}: ${place.by} has the HA manager run it on ${place.nodes.join(', ')} only`,
+    next: `name one of these nodes, or ask the user: a person changes ${place.by}`,
   };
 }
 
