@@ -13,15 +13,18 @@ import { readerOf } from './verify-tree.ts';
  * @throws {Fault} where the store cannot be read at all
  */
 export async function compareTrail(audit: ReadTrail, seen: SeenTrail): Promise<ChainVerdict> {
-  if (isChained(audit)) return seen.points.length > 0 ? otherKind('a chain per writer', 'one') : compareChains(audit, seen.chains);
-  if (seen.chains.length > 0) return otherKind('one chain', 'a chain per writer');
-  const verdict = await compareChain(audit, seen.points);
+  const verdict = await compareRecords(audit, seen);
   if (!verdict.ok || seen.checkpoint === undefined) return verdict;
   if (audit.tree === undefined) return otherKind('one without a tree', 'one with a tree');
   const flaw = await checkpointFlaw(audit.tree, seen.checkpoint);
   return flaw === undefined
     ? { ...verdict, message: `${verdict.message}; it goes on from the checkpoint of ${seen.checkpoint.size} records` }
     : failed(verdict.records, flaw);
+}
+
+async function compareRecords(audit: ReadTrail, { points, chains }: SeenTrail): Promise<ChainVerdict> {
+  if (isChained(audit)) return points.length > 0 ? otherKind('a chain per writer', 'one') : compareChains(audit, chains);
+  return chains.length > 0 ? otherKind('one chain', 'a chain per writer') : compareChain(audit, points);
 }
 
 /** Why a tree does not go on from a checkpoint; undefined where it does. Needs no record, so that it works after all of them have left. */

@@ -1,14 +1,22 @@
 /** Finds the records that do not fit in a trail of several chains, one per writer, and reads on behind them. */
 import type { AuditRecord, ChainPoint, ChainVerdict, Flaw } from '#kernel/audit-event';
-import type { ChainAnchor, ChainReading } from '#kernel/ports/chained-audit-log';
+import type { ChainAnchor, ChainReading, TreeLeaf } from '#kernel/ports/chained-audit-log';
+import { createLeafMatch } from './match-leaves.ts';
 import { createFlaws, flawOf, type OnFit, pointAfter } from './verify-chain.ts';
+
+/** What the tree lacks is asked for again, so that a second leaf of one record is told from one whose record is gone. */
+export interface ChainsVerdict extends ChainVerdict {
+  /** Leaves without a record; absent where there are none. */
+  readonly lone?: ReadonlyMap<string, TreeLeaf>;
+}
 
 /**
  * Reads all chains in one pass. A chain may begin after its first record only where what came before was old enough to be trimmed.
  *
- * LIMIT: a whole chain whose writer is gone, or the end of one, can be taken away unseen; only a point kept outside the store tells.
+ * LIMIT: without a tree a whole chain whose writer is gone, or the end of one, can be taken away unseen; only a point kept outside the store tells.
  */
-export async function verifyChains({ records, keptSince, anchors }: ChainReading, onFit?: OnFit): Promise<ChainVerdict> {
+export async function verifyChains({ records, keptSince, anchors, tree }: ChainReading, onFit?: OnFit): Promise<ChainsVerdict> {
+  const leaves = createLeafMatch(tree, keptSince);
   const last = new Map<string, ChainPoint>();
   const known = Map.groupBy(anchors, ({ chain }) => chain);
   const flaws = createFlaws();
@@ -17,6 +25,7 @@ export async function verifyChains({ records, keptSince, anchors }: ChainReading
   let read = 0;
   for await (const record of records) {
     const { chain = '' } = record;
+    await leaves.see(record);
     const flaw = flawAt(record, read, { last: last.get(chain), keptSince, known });
     read += 1;
     if (flaw === undefined) {
@@ -29,7 +38,9 @@ export async function verifyChains({ records, keptSince, anchors }: ChainReading
     if (record.chain !== undefined) last.set(chain, flaw === undefined ? record : pointAfter(record, last.get(chain)));
   }
   for (const flaw of cutOff(last, { keptSince, anchors })) flaws.add(flaw);
-  return flaws.verdict(count) ?? allFit(count, last.size);
+  const { leafless, lone } = await leaves.end();
+  for (const flaw of leafless) flaws.add(flaw);
+  return { ...(flaws.verdict(count) ?? allFit(count, last.size)), ...(lone.size === 0 ? {} : { lone }) };
 }
 
 function allFit(count: number, chains: number): ChainVerdict {

@@ -1,10 +1,11 @@
 /** Verifies a stored trail from its first record to its head. */
 import type { AuditRecord, ChainPoint, ChainVerdict } from '#kernel/audit-event';
 import type { AuditLog } from '#kernel/ports/audit-log';
-import type { ChainAnchor, ChainedAuditLog } from '#kernel/ports/chained-audit-log';
+import type { ChainAnchor, ChainedAuditLog, TreeLeaf } from '#kernel/ports/chained-audit-log';
+import { hashOfLeaf, withoutRecord } from './match-leaves.ts';
 import { type OnFit, verifyChain } from './verify-chain.ts';
 import { verifyChains } from './verify-chains.ts';
-import { treeFlaw } from './verify-tree.ts';
+import { hashFlaw, treeFlaw } from './verify-tree.ts';
 
 const pageSize = 1000;
 
@@ -39,16 +40,35 @@ export async function verifyTrail(audit: ReadTrail, checkpoints: readonly ChainP
  * a gap then is none at the next look. One look that finds all whole is enough.
  */
 export async function verifyShared(
-  audit: Pick<ChainedAuditLog, 'readChains'>,
+  audit: Pick<ChainedAuditLog, 'readChains' | 'tree'>,
   seen: readonly ChainAnchor[] = [],
   reader?: TrailReader,
 ): Promise<ChainVerdict> {
   for (let tries = 1; ; tries += 1) {
     const { anchors, ...reading } = await audit.readChains();
-    const verdict = await verifyChains({ ...reading, anchors: [...anchors, ...seen] }, reader?.onFit);
-    if (verdict.ok || tries === maxTries) return verdict;
-    reader?.restart();
+    const { lone = new Map<string, TreeLeaf>(), ...verdict } = await verifyChains(
+      { ...reading, anchors: [...anchors, ...seen] },
+      reader?.onFit,
+    );
+    if (!verdict.ok && tries < maxTries) {
+      reader?.restart();
+      continue;
+    }
+    const flaw = verdict.ok && reading.tree !== undefined ? await sharedTreeFlaw(audit, lone) : undefined;
+    return flaw === undefined ? verdict : { ...verdict, ok: false, ...flaw };
   }
+}
+
+/** Leaves without a record, and hashes that do not fit together. */
+async function sharedTreeFlaw({ readChains, tree }: Pick<ChainedAuditLog, 'readChains' | 'tree'>, lone: ReadonlyMap<string, TreeLeaf>) {
+  const missing = new Map(lone);
+  if (missing.size > 0)
+    for await (const record of (await readChains()).records) {
+      missing.delete(hashOfLeaf(record));
+      if (missing.size === 0) break;
+    }
+  if (missing.size > 0) return withoutRecord(missing);
+  return tree === undefined ? undefined : hashFlaw(tree, await tree.state());
 }
 
 /** Old records are dropped in one go, so a second look is nearly always enough. */

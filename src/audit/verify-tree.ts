@@ -1,8 +1,9 @@
 /** Holds a trail against the Merkle tree beside it: every record that is kept, and that those that left were old. */
 import type { AuditRecord, Flaw } from '#kernel/audit-event';
-import { canonicalJson, isJsonObject, type JsonObject, textOf } from '#kernel/json';
+import { isJsonObject, textOf } from '#kernel/json';
 import type { AuditLog, TrailTree, TreeState } from '#kernel/ports/audit-log';
-import { foldHashes, leafHash, type TreeHash, type TreeReader, tileHeight, tileWidth } from './merkle.ts';
+import { hashOfLeaf } from './match-leaves.ts';
+import { foldHashes, type TreeHash, type TreeReader, tileHeight, tileWidth } from './merkle.ts';
 import { hashOf } from './seal.ts';
 
 /** Records are kept at least so long, whatever their number (docs/adr/0015-retention.md). In ms. */
@@ -21,7 +22,7 @@ export function readerOf(tree: TrailTree): TreeReader {
  */
 export async function treeFlaw(audit: Pick<AuditLog, 'read'>, tree: TrailTree): Promise<Flaw | undefined> {
   const state = await tree.state();
-  const end = state.head?.sequence ?? 0;
+  const { end } = state;
   if (state.size !== end - state.first + 1) {
     const message = `the trail ends at record ${end}, and the tree of its hashes at record ${state.first + state.size - 1}: one of them was cut off or added to`;
     return { broken: Math.min(end, state.first + state.size - 1) + 1, message };
@@ -29,15 +30,15 @@ export async function treeFlaw(audit: Pick<AuditLog, 'read'>, tree: TrailTree): 
   return (await hashFlaw(tree, state)) ?? (await recordFlaw(audit, tree, state));
 }
 
-/** Every whole tile has its hash above it. */
-async function hashFlaw(tree: TrailTree, { first, size }: TreeState): Promise<Flaw | undefined> {
+/** Every whole tile has its hash above it; of leaves that are not kept the hash above alone is there. */
+export async function hashFlaw(tree: TrailTree, { first, size, kept }: TreeState): Promise<Flaw | undefined> {
   const read = readerOf(tree);
   for (let [level, count] = [0, size]; count > 0; [level, count] = [level + tileHeight, Math.floor(count / tileWidth)]) {
     for (let at = 0; at < count; at += tileWidth) {
       const due = Math.min(tileWidth, count - at);
       const hashes = await read(level, at, due);
-      const whole = due < tileWidth || (hashes.length === due && isAbove(hashes, await read(level + tileHeight, at / tileWidth, 1)));
-      if (hashes.length === due && whole) continue;
+      const above = due < tileWidth ? undefined : await read(level + tileHeight, at / tileWidth, 1);
+      if (level === 0 && at + due <= kept ? isGone(hashes, above) : isTile(hashes, due, above)) continue;
       const broken = first + at * tileWidth ** (level / tileHeight);
       return { broken, message: `the hashes of the records from ${broken} on do not fit together: the tree was altered` };
     }
@@ -45,8 +46,15 @@ async function hashFlaw(tree: TrailTree, { first, size }: TreeState): Promise<Fl
   return undefined;
 }
 
-function isAbove(hashes: readonly TreeHash[], [above]: readonly TreeHash[]): boolean {
-  return above !== undefined && foldHashes(hashes).equals(above);
+/** @param above the one hash above; undefined where the tile is not full */
+function isTile(hashes: readonly TreeHash[], due: number, above: readonly TreeHash[] | undefined): boolean {
+  if (hashes.length !== due) return false;
+  return above === undefined || (above[0] !== undefined && foldHashes(hashes).equals(above[0]));
+}
+
+/** Some of those that are not kept are there all the same, and fit. */
+function isGone(hashes: readonly TreeHash[], above: readonly TreeHash[] | undefined): boolean {
+  return hashes.length === 0 ? above?.length === 1 : isTile(hashes, tileWidth, above);
 }
 
 const pageSize = 1000;
@@ -60,17 +68,13 @@ async function recordFlaw(audit: Pick<AuditLog, 'read'>, tree: TrailTree, { firs
     if (start === undefined || last === undefined) break;
     oldest ??= start.sequence;
     const leaves = await tree.hashes(0, start.sequence - first, records.length);
-    const unfit = records.find((record, index) => leafOf(record) !== leaves[index]);
+    const unfit = records.find((record, index) => hashOfLeaf(record) !== leaves[index]);
     if (unfit !== undefined)
       return { broken: unfit.sequence, message: `record ${unfit.sequence} is not the one whose hash is in the tree: it was rewritten` };
     for (const record of records) dropped.see(record);
     after = last.sequence;
   }
-  return oldest === undefined ? undefined : dropped.flaw(await tree.newestOf(oldest - first));
-}
-
-function leafOf(record: AuditRecord): string {
-  return leafHash(canonicalJson(record as unknown as JsonObject)).toString('hex');
+  return oldest === undefined ? undefined : dropped.flaw(await tree.newestOf?.(oldest - first));
 }
 
 /** INVARIANT: what left was old when the record that says so was written, by a clock that had not jumped. */

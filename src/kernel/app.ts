@@ -223,10 +223,13 @@ export interface AuditTrail {
   head(): Promise<SeenPoint | undefined>;
   /** Whether the trail goes on from a point that was seen earlier; true, too, where records of that age are no longer kept. */
   continues(seen: SeenPoint): Promise<boolean>;
-  /** @throws {Fault} `no_tree` where each writer has a chain of its own; `audit_broken` where tree and trail do not fit */
+  /** @throws {Fault} `no_tree` where the store has none; `audit_broken` where tree and trail do not fit */
   checkpoint(): Promise<SignedCheckpoint>;
-  /** @throws {Fault} `not_found`, and as `checkpoint` */
-  prove(sequence: number): Promise<RecordProof>;
+  /**
+   * @param record its number, or its `hash`. Where each writer has a chain of its own, the number is that in the tree
+   * @throws {Fault} `not_found`; `not_kept` where the record is so old that its hash has left, too; and as `checkpoint`
+   */
+  prove(record: number | string): Promise<RecordProof>;
   /** @throws {Fault} `not_continued` where it does not, and as `checkpoint` */
   proveSince(checkpoint: Checkpoint): Promise<ExtensionProof>;
   /** Sends a checkpoint to each witness of the configuration now, and says what came of it. @throws {Fault} `not_here` where the service does */

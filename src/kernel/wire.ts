@@ -113,7 +113,7 @@ export const wireMethods = {
   'audit.head': z.tuple([]),
   'audit.continues': z.tuple([seenPoint]),
   'audit.checkpoint': z.tuple([]),
-  'audit.prove': z.tuple([z.number().int().min(1)]),
+  'audit.prove': z.tuple([z.union([z.number().int().min(1), z.string().regex(/^[a-f0-9]{64}$/)])]),
   'audit.proveSince': z.tuple([checkpoint]),
   'live.nodes': z.tuple([text(64)]),
   'live.guests': z.tuple([text(64)]),

@@ -160,6 +160,8 @@ function portsOver(call: Call, onChange: (listener: () => void) => () => void): 
         state: () => call('tree.state'),
         hashes: (level, from, count) => call('tree.hashes', level, from, count),
         newestOf: (count) => call('tree.newestOf', count),
+        records: (from, count) => call('tree.records', from, count),
+        find: (hash) => call('tree.find', hash),
         announceKey: (key) => call('tree.announceKey', key),
       },
       append: (draft) => call('audit.append', draft),

@@ -29,10 +29,7 @@ function callsOf({ requests, audit, security, codes, personas, care, close }: Lo
     'audit.changesSince': audit.changesSince,
     ...{ 'audit.attempts': audit.attempts, 'audit.endAttempt': audit.endAttempt },
     'audit.head': audit.head,
-    'tree.state': audit.tree.state,
-    'tree.hashes': audit.tree.hashes,
-    'tree.newestOf': audit.tree.newestOf,
-    'tree.announceKey': audit.tree.announceKey,
+    ...treeCallsOf(audit.tree),
     'security.level': security.level,
     'security.setLevel': security.setLevel,
     'security.rules': security.rules,
@@ -54,6 +51,17 @@ function callsOf({ requests, audit, security, codes, personas, care, close }: Lo
     'personas.list': personas.list,
     'personas.takeUnused': personas.takeUnused,
     close,
+  };
+}
+
+function treeCallsOf({ state, hashes, newestOf, records, find, announceKey }: LocalStore['audit']['tree']) {
+  return {
+    'tree.state': state,
+    'tree.hashes': hashes,
+    'tree.newestOf': newestOf,
+    'tree.records': records,
+    'tree.find': find,
+    'tree.announceKey': announceKey,
   };
 }
 

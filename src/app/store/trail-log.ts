@@ -51,21 +51,25 @@ export function trailLog(
   const checkpoint = async (): Promise<SignedCheckpoint> => sign(treeOf(audit));
   return {
     checkpoint,
-    prove: async (sequence) => {
+    prove: async (wanted) => {
       const tree = treeOf(audit);
       const { note, checkpoint: made } = await checkpoint();
-      const { first } = await tree.state();
-      const index = sequence - first;
-      if (index < 0 || index >= made.size)
-        throw new Fault('not_found', `record ${sequence} is not in the tree, which has those from ${first} to ${first + made.size - 1}`, {
-          audience: 'user',
-        });
-      const [[leaf = ''], [record], path] = await Promise.all([
+      const index = await leafOf(tree, wanted, made.size);
+      const [[leaf], [record], path] = await Promise.all([
         tree.hashes(0, index, 1),
-        audit.read(sequence - 1, 1),
-        inclusionPath(readerOf(tree), index, made.size),
+        tree.records(index, 1),
+        pathOf(tree, index, made.size),
       ]);
-      const text = record?.sequence === sequence ? canonicalJson(record as unknown as JsonObject) : undefined;
+      if (leaf === undefined || path === undefined)
+        throw new Fault(
+          'not_kept',
+          `record ${wanted} has left the trail, and so has its hash: what is left proves it only as a part of the whole`,
+          {
+            audience: 'user',
+            next: 'keep a proof of what has to be proven later, or an export',
+          },
+        );
+      const text = record === undefined ? undefined : canonicalJson(record as unknown as JsonObject);
       return {
         banksman_proof: 1,
         ...(text === undefined ? {} : { record: text }),
@@ -83,9 +87,28 @@ export function trailLog(
   };
 }
 
+async function leafOf(tree: TrailTree, wanted: number | string, size: number): Promise<number> {
+  const { first } = await tree.state();
+  const index = typeof wanted === 'number' ? wanted - first : await tree.find(wanted);
+  if (index !== undefined && index >= 0 && index < size) return index;
+  throw new Fault('not_found', `record ${wanted} is not in the tree, which has those from ${first} to ${first + size - 1}`, {
+    audience: 'user',
+  });
+}
+
+/** undefined: hashes of it are no longer kept one by one. */
+async function pathOf(tree: TrailTree, index: number, size: number): Promise<readonly TreeHash[] | undefined> {
+  try {
+    return await inclusionPath(readerOf(tree), index, size);
+  } catch (thrown) {
+    if (thrown instanceof RangeError && index < (await tree.state()).kept) return undefined;
+    throw thrown;
+  }
+}
+
 function treeOf({ tree }: AuditLog): TrailTree {
   if (tree !== undefined) return tree;
-  throw new Fault('no_tree', 'this trail is a chain per writer, and has no tree: it gives neither checkpoints nor proofs', {
+  throw new Fault('no_tree', 'this trail has no tree: it gives neither checkpoints nor proofs', {
     audience: 'user',
     next: 'keep exports (`banksman audit export`), and compare with `audit verify --since EXPORT`',
   });
@@ -102,8 +125,7 @@ function createSigner(place: LogKeyPlace): (tree: TrailTree) => Promise<SignedCh
     const { origin } = await tree.state();
     const key = verifierKey(origin, createPublicKey(privateKey));
     await tree.announceKey(key);
-    const { size, first, head } = await tree.state();
-    const end = head?.sequence ?? 0;
+    const { size, first, end } = await tree.state();
     if (size !== end - first + 1)
       throw new Fault(
         'audit_broken',
@@ -112,6 +134,7 @@ function createSigner(place: LogKeyPlace): (tree: TrailTree) => Promise<SignedCh
           next: 'run `banksman audit verify`, and keep the file',
         },
       );
+    await tree.pin?.(size);
     const root = (await rootOf(readerOf(tree), size)).toString('base64');
     const checkpoint = { origin, size, root };
     return { checkpoint, key, note: signNote(checkpointText(checkpoint), origin, privateKey) };

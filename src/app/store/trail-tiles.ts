@@ -5,7 +5,7 @@ import { leafHash, tileHeight, tileWidth } from '#audit/merkle';
 import { readerOf } from '#audit/verify-tree';
 import { Fault } from '#kernel/errors';
 import { canonicalJson, type JsonObject } from '#kernel/json';
-import type { AuditLog, Checkpoint, TrailTree } from '#kernel/ports/audit-log';
+import type { Checkpoint, TrailTree } from '#kernel/ports/audit-log';
 import { hasErrorCode } from '../config/private-file.ts';
 import { openStore, type StoreOptions } from './open-store.ts';
 import { trailLog } from './trail-log.ts';
@@ -32,7 +32,7 @@ export async function writeTiles(options: StoreOptions, folder: string): Promise
     const { tree } = store.audit;
     if (tree === undefined) throw new Fault('no_tree', 'this trail has no tree');
     const tiles = await writeHashes(tree, checkpoint.size, folder);
-    const bundles = await writeEntries(store.audit, tree, { size: checkpoint.size, folder });
+    const bundles = await writeEntries(tree, { size: checkpoint.size, folder });
     // Last: what a checkpoint needs is there before it.
     await writeFile(join(folder, 'checkpoint'), note, { mode: 0o600 });
     return { checkpoint, tiles, bundles };
@@ -55,7 +55,6 @@ async function writeHashes(tree: TrailTree, size: number, folder: string): Promi
 }
 
 async function writeEntries(
-  audit: Pick<AuditLog, 'read'>,
   tree: TrailTree,
   { size, folder }: { readonly size: number; readonly folder: string },
 ): Promise<TilesWritten['bundles']> {
@@ -63,10 +62,10 @@ async function writeEntries(
   let [written, lacking] = [0, 0];
   for (const { number, width } of tilesOf(size)) {
     const from = first + number * tileWidth;
-    const [records, leaves] = await Promise.all([audit.read(from - 1, width), tree.hashes(0, number * tileWidth, width)]);
+    const [found, leaves] = await Promise.all([tree.records(number * tileWidth, width), tree.hashes(0, number * tileWidth, width)]);
+    const records = found.filter((record) => record !== undefined);
     const entries = records.map((record) => Buffer.from(canonicalJson(record as unknown as JsonObject)));
-    const isWhole = records.length === width && records.every(({ sequence }, at) => sequence === from + at);
-    if (!isWhole || entries.some(({ length }) => length > mostEntry)) {
+    if (records.length !== width || entries.some(({ length }) => length > mostEntry)) {
       lacking += 1;
       continue;
     }

@@ -195,7 +195,7 @@ nothing is said, after 30 days at most. Changing one needs a terminal and an app
     notes: `\`verify\` also prints the newest record as SEQUENCE:HASH. Kept where nobody who can write to the store can change it, it
 shows with \`--expect\` that the trail still goes on from there: a rewritten trail and an older copy are whole in themselves. \`--since\`
 compares with a checkpoint (a file, or its text), also after the records have left, or with an export, also where the store is shared.
-\`checkpoint\` prints one, signed by the key of the log that \`key\` shows; \`prove\` prints a proof that RECORD (its number) is in the
+\`checkpoint\` prints one, signed by the key of the log that \`key\` shows; \`prove\` prints a proof that RECORD (its number, or its \`hash\`) is in the
 trail, or that the trail goes on from a checkpoint: docs/check-proof.mjs checks it without Banksman. \`witness\` sends a checkpoint to
 the configuration's \`witnesses\` now; processes that stay do it by themselves. \`tiles\` writes
 checkpoint, tiles and entries as static files (https://c2sp.org/tlog-tiles), or adds to those that are there. \`export\` writes the trail as JSON Lines; its last line says how many records there are and where the chain ends, and with \`--sign\`

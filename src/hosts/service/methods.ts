@@ -155,7 +155,7 @@ function readMethods(app: LocalApp): Of<'security' | 'audit' | 'live'> {
     'audit.head': () => audit.head(),
     'audit.continues': ([seen]) => audit.continues(seen),
     'audit.checkpoint': () => audit.checkpoint(),
-    'audit.prove': async ([sequence], { user }) => ownProof(await audit.prove(sequence), user),
+    'audit.prove': async ([record], { user }) => ownProof(await audit.prove(record), user),
     'audit.proveSince': ([seen]) => audit.proveSince(seen),
     'live.nodes': ([cluster], { signal }) => live.nodes(cluster, signal),
     'live.guests': ([cluster], { signal }) => live.guests(cluster, signal),

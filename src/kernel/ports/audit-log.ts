@@ -2,13 +2,25 @@
 import type { Attempt } from '../attempt.ts';
 import type { AuditDraft, AuditRecord, ChainPoint } from '../audit-event.ts';
 
-/** The Merkle tree over the records of a trail that is one chain: its hashes stay when records leave. */
+/** The Merkle tree over a trail's records: its hashes stay when records leave. @throws {Fault} `no_tree` where the store's rules do not allow one yet */
 export interface TrailTree {
   state(): Promise<TreeState>;
   /** Hashes (hex) of a stored level (0: the records'; 8, 16 …: above 256 of the level below), from a position on, at most `count`. */
   hashes(level: number, from: number, count: number): Promise<readonly string[]>;
-  /** When the newest of the first `count` records was written (ms since the epoch); undefined where there is none. */
-  newestOf(count: number): Promise<number | undefined>;
+  /** The records of these leaves; undefined where one has left the trail. */
+  records(from: number, count: number): Promise<readonly (AuditRecord | undefined)[]>;
+  /** The leaf of the record with this hash (the record's own, hex); undefined where it is not there. */
+  find(hash: string): Promise<number | undefined>;
+  /**
+   * When the newest of the first `count` records was written (ms since the epoch); undefined where there is none. Absent where each writer has a
+   * chain of its own: there each leaf tells (`ChainReading`).
+   */
+  newestOf?(count: number): Promise<number | undefined>;
+  /**
+   * Before a checkpoint of this size is signed: what proofs from it need stays, and no fail-over undoes what is in it. Absent where both is so anyway.
+   * @throws {Fault} `store_unconfirmed`
+   */
+  pin?(size: number): Promise<void>;
   /** Writes down (`audit.key`) that this key signs checkpoints from now on; nothing where the trail has said so. */
   announceKey(verifierKey: string): Promise<void>;
 }
@@ -24,15 +36,23 @@ export interface Checkpoint {
 export interface TreeState {
   /** Names this trail: no other store has it. */
   readonly origin: string;
-  /** Sequence of the record that is leaf 0: in a store that is older than its tree the oldest that was still kept. */
+  /**
+   * Number of the record that is leaf 0: in a store that is older than its tree the oldest that was still kept. Where each writer has a chain of its
+   * own, the tree alone numbers them all.
+   */
   readonly first: number;
   /** Leaves. */
   readonly size: number;
+  /** Number of the trail's newest record; `first - 1` while there is none. */
+  readonly end: number;
+  /** undefined where each writer has a chain of its own. */
   readonly head: ChainPoint | undefined;
+  /** Leaves before this one are not all kept: those above them are. */
+  readonly kept: number;
 }
 
 export interface AuditLog {
-  /** Absent where each writer has a chain of its own. */
+  /** Absent where what is read is a damaged file. */
   readonly tree?: TrailTree;
   /** Seals and appends in one durable transaction (fsynced when it resolves). @throws {Fault} `audit_unavailable` */
   append(draft: AuditDraft): Promise<AuditRecord>;

@@ -15,6 +15,23 @@ export interface ChainReading {
   /** Records from before this moment (ms since the epoch) may have been trimmed. */
   readonly keptSince: number;
   readonly anchors: readonly ChainAnchor[];
+  /** Absent where the store's access rules do not allow one yet. */
+  readonly tree?: LeafReading;
+}
+
+/** The tree's leaves, those of records that have left the trail as far as they are kept. */
+export interface LeafReading {
+  /** Records from before this moment (ms since the epoch) may have none. */
+  readonly since: number;
+  /** In pages. */
+  readonly leaves: AsyncIterable<readonly TreeLeaf[]>;
+}
+
+export interface TreeLeaf {
+  /** Hex. */
+  readonly hash: string;
+  /** The record's, ms since the epoch, cut to a second. */
+  readonly time: number;
 }
 
 /** `read` and `head` count records by their place in the merged log, whatever chain they belong to. */

@@ -1,4 +1,4 @@
-import type { AuditLog } from './audit-log.ts';
+import type { AuditLog, TrailTree } from './audit-log.ts';
 import type { CodeStore } from './code-store.ts';
 import type { PersonaLedger } from './persona-ledger.ts';
 import type { RequestStore } from './request-store.ts';
@@ -27,7 +27,7 @@ export interface Store {
 
 /** An engine on this machine. */
 export interface LocalStore extends Store {
-  readonly audit: AuditLog & Required<Pick<AuditLog, 'tree'>>;
+  readonly audit: AuditLog & { readonly tree: Required<Omit<TrailTree, 'pin'>> };
   readonly codes: CodeStore;
   readonly personas: PersonaLedger;
   readonly care: StoreCare;

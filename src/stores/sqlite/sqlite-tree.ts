@@ -18,11 +18,31 @@ interface TreeDeps {
   readonly append: (tx: Transaction, draft: AuditDraft) => AuditRecord;
 }
 
-export function createSqliteTree(database: Database, { headOf, append }: TreeDeps): TrailTree {
+export function createSqliteTree(database: Database, { headOf, append }: TreeDeps): Required<Omit<TrailTree, 'pin'>> {
   return {
-    state: () => database.read((tx) => ({ ...logOf(tx), head: headOf(tx) })),
+    state: () =>
+      database.read((tx) => {
+        const head = headOf(tx);
+        return { ...logOf(tx), head, end: head?.sequence ?? 0, kept: 0 };
+      }),
     hashes: (level, from, count) =>
       database.read((tx) => tx.all(selectHashes, level, from, count).map(({ hash }) => Buffer.from(hash as Uint8Array).toString('hex'))),
+    records: (from, count) =>
+      database.read((tx) => {
+        const start = logOf(tx).first + from;
+        const rows = tx.all('SELECT sequence, body FROM audit WHERE sequence >= ? AND sequence < ?', start, start + count);
+        const found = new Map(rows.map(({ sequence, body }) => [Number(sequence), storedRecord(String(body), Number(sequence))]));
+        return Array.from({ length: count }, (_, at) => found.get(start + at));
+      }),
+    find: (hash) =>
+      database.read((tx) => {
+        const found = tx.get(
+          "SELECT sequence FROM audit WHERE instr(body, ?) AND CASE WHEN json_valid(body) THEN body ->> 'hash' END = ?",
+          hash,
+          hash,
+        )?.sequence;
+        return typeof found === 'number' ? found - logOf(tx).first : undefined;
+      }),
     newestOf: (count) =>
       database.read((tx) => {
         const newest = tx.get('SELECT max(time) AS time FROM audit_tree WHERE level = 0 AND position < ?', count)?.time;

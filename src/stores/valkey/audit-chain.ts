@@ -178,7 +178,7 @@ function sealAll(group: readonly Waiting[], writer: ChainWriter, now: number) {
 // Seals the records of one chain in the shared log.
 
 /** A sealed record as it goes into the log's sorted set. */
-interface LogEntry extends TrailEntry {
+export interface LogEntry extends TrailEntry {
   readonly record: AuditRecord;
 }
 

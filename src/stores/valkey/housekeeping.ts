@@ -16,6 +16,7 @@ import { spentWindow } from './spent-marks.ts';
 import { execute, type StoreContext } from './store-context.ts';
 import type { ValkeyRole } from './store-url.ts';
 import { keyReaders } from './stored-request.ts';
+import { trimTree } from './trim-tree.ts';
 
 /** At most this many batches of lapsed requests in one go. */
 const maxBatches = 20;
@@ -31,6 +32,7 @@ export async function keepHouse(context: StoreContext, clock: Pick<ServerClock, 
     () => expireAll(context),
     () => trimTrail(context),
     () => packTrail(context),
+    () => trimTree(context),
     () => dropMarks(context),
     () => tidyIndexes(context),
   ];

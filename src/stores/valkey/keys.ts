@@ -48,6 +48,17 @@ export interface Keys {
   readonly index: string;
   /** The chunks of an hour (`housekeeping.ts`). */
   packed(hour: number): string;
+  /** Of the trail's tree: its name (`origin`), since when it is there, how many leaves have left the list, the keys that sign for it. */
+  readonly tree: string;
+  /** A list: each record's hash with its time. */
+  readonly leaves: string;
+  /** Hashes of a stored level, 128 positions together. */
+  hashes(level: number, bucket: number): string;
+  /** Which tiles of leaves a signed checkpoint ends in, and these tiles once they have left the list. */
+  readonly signedTiles: string;
+  readonly keptTiles: string;
+  /** Written to be waited for, without content. */
+  readonly pulse: string;
   readonly channel: string;
 }
 
@@ -78,6 +89,12 @@ export function keysOf(prefix: string): Keys {
     log: `${prefix}:log:events`,
     index: `${prefix}:log:index`,
     packed: (hour) => `${prefix}:log:packed:${hour}`,
+    tree: `${prefix}:tree:log`,
+    leaves: `${prefix}:tree:leaves`,
+    hashes: (level, bucket) => `${prefix}:tree:${level}:${bucket}`,
+    signedTiles: `${prefix}:tree:signed`,
+    keptTiles: `${prefix}:tree:kept`,
+    pulse: `${prefix}:tree:pulse`,
     channel: `${prefix}:events`,
   };
 }

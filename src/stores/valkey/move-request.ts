@@ -8,6 +8,7 @@ import { firstLiveScore, historyScore, lives, secondsLeft } from './keys.ts';
 import { wasMarked } from './spent-marks.ts';
 import { execute, type StoreContext } from './store-context.ts';
 import { type FoundRequest, findRequest, interpret, readRequests, requestText } from './stored-request.ts';
+import { addEntries, mayAddLeaves } from './tree-leaves.ts';
 
 type Answer = Extract<RequestEvent, { kind: 'approve' | 'deny' | 'revoke' }>;
 type End = Extract<RequestEvent, { kind: 'cancel' | 'consume' }>;
@@ -51,10 +52,11 @@ async function answerOnce(
     const found = interpret(texts, id, now());
     const outcome = transition(found?.kept, event, found?.at ?? now());
     if (!found || !outcome.ok || !outcome.told) return { found, outcome };
-    const written = await context.chain.within(outcome.told, async ({ score, member }) => {
+    const hasTree = await mayAddLeaves(context, client);
+    const written = await context.chain.within(outcome.told, async (entry) => {
       sent = true;
       const transaction = keepAnswer(client.multi(), outcome, found.place, context);
-      const replies = await execute(transaction.zadd(keys.log, score, member).publish(keys.channel, context.self));
+      const replies = await execute(addEntries(context, transaction, { entries: [entry], hasTree }).publish(keys.channel, context.self));
       // Before the chain goes on: a record that a fail-over may undo must not have a successor.
       if (replies !== undefined) await context.replication.confirm(client);
       return replies !== undefined;

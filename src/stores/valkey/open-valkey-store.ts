@@ -21,6 +21,8 @@ import { createSpentMarks } from './spent-marks.ts';
 import { createReplication, createTurn, execute, type StoreContext } from './store-context.ts';
 import { type CredentialSource, credentialsFile, parseStoreUrl, type ValkeyAddress, type ValkeyRole, valkeyRoles } from './store-url.ts';
 import { findRequest, keyReaders } from './stored-request.ts';
+import { writeEntries } from './tree-leaves.ts';
+import { keptLeaves } from './trim-tree.ts';
 import { createValkeyAudit } from './valkey-audit.ts';
 import { createValkeyCodes, createValkeySecurity } from './valkey-security.ts';
 
@@ -42,6 +44,8 @@ export interface ValkeyStoreOptions {
   readonly ids?: () => string;
   /** Default 5 (prompt fatigue). */
   readonly maxPendingPerAgent?: number;
+  /** Leaves of the trail's tree that stay when their records have long gone. Default 4,194,304. */
+  readonly keptLeaves?: number;
   /** How long a connection or an answer may take, in ms. Default 5,000. */
   readonly timeoutMs?: number;
 }
@@ -143,19 +147,28 @@ function contextOf(options: ValkeyStoreOptions, { clock, ...parts }: Parts): Sto
   const now = (): number => clock.now();
   const chain = createAuditChain({
     now,
-    write: async (entries) => {
-      const flat = entries.flatMap(({ score, member }) => [score, member]);
-      await connections.asAny(['log-writer', 'admin'], async (client) => {
-        await client.zadd(keys.log, ...flat);
+    write: async (entries) =>
+      connections.asAny(['log-writer', 'admin'], async (client) => {
+        await writeEntries({ keys, now }, client, entries);
         await replication.confirm(client);
-      });
-    },
+      }),
   });
   const newId = options.ids ?? (() => `req-${randomBytes(4).toString('hex')}`);
   const trail = createTrailReader({ connections, keys });
   const marks = createSpentMarks({ connections, keys, trail, now });
   const turns = { adminTurn: createTurn(connections, 'admin'), trimmerTurn: createTurn(connections, 'log-trimmer') };
-  return { ...parts, ...turns, now, chain, trail, marks, owed: [], newId, maxPendingPerAgent: options.maxPendingPerAgent ?? 5 };
+  return {
+    ...parts,
+    ...turns,
+    now,
+    chain,
+    trail,
+    marks,
+    owed: [],
+    newId,
+    maxPendingPerAgent: options.maxPendingPerAgent ?? 5,
+    keptLeaves: options.keptLeaves ?? keptLeaves,
+  };
 }
 
 function assemble(address: ValkeyAddress, channel: ChangeChannel, context: StoreContext, clock: ServerClock): ValkeyStore {

@@ -28,6 +28,8 @@ export interface StoreContext {
   /** A fresh id, `req-` + 8 hex digits. */
   readonly newId: () => string;
   readonly maxPendingPerAgent: number;
+  /** Leaves of the tree that stay, however old. */
+  readonly keptLeaves: number;
   /** What is published with a change, so that the one who made it knows it again. */
   readonly self: string;
   /** Wakes the listeners of this process. */

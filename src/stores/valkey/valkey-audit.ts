@@ -4,18 +4,13 @@ import type { AuditDraft, AuditRecord } from '#kernel/audit-event';
 import { Fault, toFault } from '#kernel/errors';
 import { isJsonObject } from '#kernel/json';
 import type { AuditLog } from '#kernel/ports/audit-log';
-import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
+import type { ChainedAuditLog, ChainReading, LeafReading } from '#kernel/ports/chained-audit-log';
 import { storedRecord } from '../stored-record.ts';
-import type { AuditChain } from './audit-chain.ts';
-import type { Connections } from './connections.ts';
-import { type Keys, lives } from './keys.ts';
+import { lives } from './keys.ts';
 import type { TrailEntry, TrailReader } from './read-trail.ts';
+import { createValkeyTree, type TreeDeps } from './valkey-tree.ts';
 
-export interface AuditDeps {
-  readonly connections: Connections;
-  readonly keys: Keys;
-  readonly chain: AuditChain;
-  readonly trail: TrailReader;
+export interface AuditDeps extends TreeDeps {
   readonly now: () => number;
   readonly ring: () => void;
 }
@@ -32,7 +27,9 @@ export function createValkeyAudit(deps: AuditDeps): ChainedAuditLog {
     }
   };
   const attempts = createDayMemory(deps, (draft) => write(() => deps.chain.append(draft)));
+  const { reading, ...tree } = createValkeyTree(deps);
   return {
+    tree,
     append: (draft) => write(() => deps.chain.append(draft)),
     appendAll: (drafts) => write(() => deps.chain.appendGroup(drafts)),
     read: async (after, limit) => (await trail.at(Math.max(0, after), Math.max(0, limit))).map((member) => storedRecord(member, 0)),
@@ -48,9 +45,15 @@ export function createValkeyAudit(deps: AuditDeps): ChainedAuditLog {
       // Before the first page is read, so that records appended meanwhile do no harm.
       anchors: deps.chain.anchors(),
       keptSince: deps.now() - lives.outcome * 1000,
+      ...(since === undefined ? await treeOf(reading) : {}),
       records: everyRecord(trail, since === undefined ? undefined : since - skewMs),
     }),
   };
+}
+
+async function treeOf(reading: () => Promise<LeafReading | undefined>): Promise<Pick<ChainReading, 'tree'>> {
+  const tree = await reading();
+  return tree === undefined ? {} : { tree };
 }
 
 /** Clocks of the store's users may differ by this much, in ms. */

@@ -26,6 +26,7 @@ import {
 } from '../stored-setting.ts';
 import { execute, type StoreContext } from './store-context.ts';
 import { keyReaders } from './stored-request.ts';
+import { addEntries, mayAddLeaves } from './tree-leaves.ts';
 
 type Transaction = ReturnType<Redis['multi']>;
 
@@ -99,19 +100,22 @@ async function change(context: StoreContext, plan: (client: Redis) => Promise<St
 }
 
 async function once(
-  { keys, chain, self, replication }: StoreContext,
+  context: StoreContext,
   client: Redis,
   plan: (client: Redis) => Promise<Step | undefined>,
 ): Promise<'done' | 'changed' | 'nothing'> {
+  const { keys, chain, self, replication } = context;
   await replication.require(client);
   await client.watch(keys.rules, keys.paused);
   let sent = false;
   try {
     const step = await plan(client);
     if (!step) return 'nothing';
-    const written = await chain.within(step.record, async ({ score, member }) => {
+    const hasTree = await mayAddLeaves(context, client);
+    const written = await chain.within(step.record, async (entry) => {
       sent = true;
-      const replies = await execute(step.write(client.multi()).zadd(keys.log, score, member).publish(keys.channel, self));
+      const transaction = addEntries(context, step.write(client.multi()), { entries: [entry], hasTree });
+      const replies = await execute(transaction.publish(keys.channel, self));
       if (replies !== undefined) await replication.confirm(client);
       return replies !== undefined;
     });

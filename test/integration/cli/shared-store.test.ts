@@ -1,4 +1,5 @@
 /** The same over a shared store: agents' machine without the right to answer, a person's machine with it. */
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -68,5 +69,49 @@ describe('approvals over Valkey', () => {
     expect(JSON.parse((await bench.run(['audit', 'verify', file, '--json'])).stdout)).toMatchObject({ ok: true });
     writeFileSync(file, stdout.replace('stop_vm', 'stop_vn'));
     expect((await bench.run(['audit', 'verify', file])).status).toBe(1);
+  });
+});
+
+describe('the trail over Valkey', () => {
+  it('gives checkpoints, proofs and witnesses as the embedded one does, and shows whom it lacks records of', async () => {
+    const people = machine('auditors', ['agent', 'admin', 'log-writer']);
+    const [note, elsewhere, config] = ['first.note', 'elsewhere', 'witnesses.json'].map((name) => join(bench.folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    writeFileSync(config, JSON.stringify({ ...bench.config, witnesses: [{ file: elsewhere }] }), { mode: 0o600 });
+    const run = (...words: readonly string[]) => bench.run([...words, ...people, '--config', config]);
+    await bench.call('list_nodes', {}, people);
+    expect((await run('audit', 'checkpoint', '--output', note)).status).toBe(0);
+    await bench.call('list_nodes', {}, people);
+    expect(await run('audit', 'verify', '--since', note)).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('goes on from the checkpoint'),
+    });
+    expect(await run('audit', 'witness')).toMatchObject({ status: 0, stdout: expect.stringContaining('ok') });
+
+    const key = (await run('audit', 'key')).stdout.trim();
+    const [newest] = (await run('audit', 'tail', '--count', '1', '--json')).stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { hash: string });
+    const check = (proof: string) => {
+      const file = join(bench.folder, 'proof.json');
+      writeFileSync(file, proof);
+      return spawnSync(process.execPath, [join(import.meta.dirname, '../../../docs/check-proof.mjs'), file, key], { encoding: 'utf8' });
+    };
+    const [one, extension] = [await run('audit', 'prove', newest?.hash ?? ''), await run('audit', 'prove', '--since', note)];
+    expect([check(one.stdout).status, check(extension.stdout).status]).toEqual([0, 0]);
+    const altered = JSON.parse(one.stdout) as { record: string };
+    expect(check(JSON.stringify({ ...altered, record: altered.record.replace('"version":1', '"version":2') })).status).not.toBe(0);
+    expect(await run('audit', 'tiles', join(bench.folder, 'tiles'))).toMatchObject({ status: 0 });
+
+    const [oldest = ''] = await valkey.operator.zrange('molis:log:events', 0, 0);
+    await valkey.operator.zrem('molis:log:events', oldest);
+    expect((await run('audit', 'verify')).status).toBe(1);
+    await valkey.operator.flushall();
+    await bench.call('list_nodes', {}, people);
+    expect(await run('audit', 'verify', '--since', note)).toMatchObject({ status: 1, stdout: expect.stringContaining('another trail') });
   });
 });

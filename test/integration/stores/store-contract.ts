@@ -10,6 +10,7 @@ import { settingsContract } from './contract/settings.ts';
 import { sharingContract } from './contract/sharing.ts';
 import { stateMachineContract } from './contract/state-machine.ts';
 import { trailContract } from './contract/trail.ts';
+import { treeContract } from './contract/tree.ts';
 import { waitContract } from './contract/waits.ts';
 
 export type { MakeHarness, StoreHarness } from './contract/harness.ts';
@@ -18,6 +19,7 @@ export function storeContract(makeHarness: MakeHarness): void {
   requestContract(makeHarness);
   stateMachineContract(makeHarness);
   trailContract(makeHarness);
+  treeContract(makeHarness);
   reportContract(makeHarness);
   searchContract(makeHarness);
   settingsContract(makeHarness);

@@ -18,6 +18,8 @@ describe('Valkey', () => {
       open: (options = {}) => openTestValkey(server, { clock, ...options }),
       now: () => clock.now(),
       advance: async (ms) => clock.advance(ms),
+      sweep: async () => (await openTestValkey(server, { clock })).keepHouse(),
+      ofSweep: 0,
     };
   });
 });

@@ -95,7 +95,7 @@ describe('keys and lifetimes', () => {
     }
   });
 
-  it('never leave a key without a lifetime, apart from the indexes and the log', async () => {
+  it('never leave a key without a lifetime, apart from the indexes, the log and its tree', async () => {
     const store = await openTestValkey(server);
     const denied = await opened(store, draftBy('mcp:a'));
     await store.requests.deny(denied.id, decisionBy());
@@ -104,7 +104,7 @@ describe('keys and lifetimes', () => {
     await opened(store, draftBy('mcp:c'));
     const keys = await server.operator.keys('*');
     const endless = (await Promise.all(keys.map(async (key) => ((await server.operator.ttl(key)) === -1 ? key : '')))).filter(Boolean);
-    expect(endless.sort()).toEqual(['molis:idx:decided', 'molis:idx:pending', 'molis:log:events']);
+    expect(endless.sort()).toEqual(['molis:idx:decided', 'molis:idx:pending', 'molis:log:events', 'molis:tree:leaves', 'molis:tree:log']);
     const blocked = await server.operator.keys('molis:blocked:*');
     for (const key of blocked) expect(await server.operator.ttl(key)).toBeLessThanOrEqual(3600);
   });
@@ -417,15 +417,22 @@ describe('the trail of several writers', () => {
     expect(await verifyTrail(store.audit)).toMatchObject({ ok: false, broken });
   });
 
-  it('does NOT show that the chain of a writer who is gone was taken away whole', async () => {
+  it('shows that the chain of a writer who is gone was taken away whole, or its end; without the tree it does not', async () => {
     const gone = await openTestValkey(server);
     await append(gone, 3);
     await gone.close();
-    const [, ...rest] = await members();
-    expect(rest).toHaveLength(2);
-    await server.operator.del(log);
     const store = await openTestValkey(server);
     await append(store, 1);
+    const [, , [last] = ['']] = await members();
+    await server.operator.zrem(log, last);
+    const lost = (count: number) => ({
+      ok: false,
+      message: expect.stringContaining(`${count} records whose hashes are in the tree are gone`),
+    });
+    expect(await verifyTrail(store.audit)).toMatchObject(lost(1));
+    await server.operator.zremrangebyrank(log, 0, 1);
+    expect(await verifyTrail(store.audit)).toMatchObject(lost(3));
+    await server.operator.del('molis:tree:log', 'molis:tree:leaves');
     expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 1 });
   });
 });

@@ -81,8 +81,9 @@ async function witness(options: CommandOptions): Promise<number> {
 async function prove(words: readonly string[], options: CommandOptions): Promise<number> {
   const { since } = options;
   if (since === undefined) {
-    const sequence = wholeNumber(operands(words, ['RECORD'])[0] ?? '', 'RECORD', { min: 1, max: Number.MAX_SAFE_INTEGER });
-    printJson(await withApp(options, (app) => app.audit.prove(sequence)));
+    const [word = ''] = operands(words, ['RECORD']);
+    const record = /^[a-f0-9]{64}$/.test(word) ? word : wholeNumber(word, 'RECORD', { min: 1, max: Number.MAX_SAFE_INTEGER });
+    printJson(await withApp(options, (app) => app.audit.prove(record)));
     return 0;
   }
   operands(words, []);

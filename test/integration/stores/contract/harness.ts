@@ -12,6 +12,10 @@ export interface StoreHarness {
   /** The engine's clock, in ms since the epoch. */
   now(): number;
   advance(ms: number): Promise<void>;
+  /** Drops what is old, as a process that stays does. */
+  sweep(): Promise<void>;
+  /** Records that this adds. */
+  readonly ofSweep: number;
 }
 
 export type MakeHarness = () => Promise<StoreHarness>;
