@@ -103,7 +103,7 @@ export function readFailure(thrown: unknown, sent: boolean): TransportFailure {
 }
 
 /** SECURITY: never the error's own text, which may quote what was sent. */
-function phraseOf(code: string): string {
+export function phraseOf(code: string): string {
   if (code.startsWith('HPE_')) return 'what came back is not HTTP';
   return phrases[code] ?? `connection failed (${code})`;
 }

@@ -21,17 +21,16 @@ export const showHostKey = 'ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub';
 export async function lookAtHostKey(at: HostAddress & { readonly node: string }, signal: AbortSignal): Promise<SeenHostKey> {
   const client = new ssh2.Client();
   const { promise, resolve, reject } = Promise.withResolvers<SeenHostKey>();
-  const place = { ...at, user: 'nobody' };
   const nobody = { methods: [], encrypted: [], unusable: [] };
   const abandon = () =>
     reject(new Fault('ssh_timeout', `\`${knownHostName(at.host, at.port)}\` showed no ssh host key in time`, { retryable: true }));
   signal.addEventListener('abort', abandon, { once: true });
-  client.on('error', (error) => reject(connectFault(error, place, nobody)));
-  client.on('close', () => reject(connectFault(new Error('the connection was closed before a host key was shown'), place, nobody)));
+  client.on('error', (error) => reject(connectFault(error, at, nobody)));
+  client.on('close', () => reject(connectFault(new Error('the connection was closed before a host key was shown'), at, nobody)));
   client.connect({
     host: at.host,
     port: at.port,
-    username: place.user,
+    username: 'nobody',
     algorithms: { serverHostKey: hostKeyAlgorithms({ trusted: [], revoked: [], hasAuthority: false }) },
     hostVerifier: (key: Buffer) => {
       const type = hostKeyType(key) ?? 'unknown';

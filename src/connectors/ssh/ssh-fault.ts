@@ -2,6 +2,7 @@
 import { Fault } from '#kernel/errors';
 import { notSent } from '#kernel/known-effect';
 import { formatDuration } from '#kernel/text/text';
+import { phraseOf } from '../proxmox/transport-failure.ts';
 import type { HostAddress } from './host-key-check.ts';
 import type { Identities } from './identities.ts';
 
@@ -19,6 +20,9 @@ export interface NodeAt extends HostAddress {
   readonly user: string;
 }
 
+/** Nobody logs in who only looks at a host key. */
+type Place = Omit<NodeAt, 'user'> & Partial<Pick<NodeAt, 'user'>>;
+
 /** `level` as ssh2 sets it on its errors (README, "Client events", `error`). */
 interface Ssh2Error extends Error {
   readonly level?: string;
@@ -26,7 +30,7 @@ interface Ssh2Error extends Error {
 }
 
 /** An error before the connection was ready. A refused host key is told from the check itself, not from here. */
-export function connectFault(thrown: unknown, at: NodeAt, identities: Identities): Fault {
+export function connectFault(thrown: unknown, at: Place, identities: Identities): Fault {
   const error: Ssh2Error = thrown instanceof Error ? thrown : new Error(String(thrown));
   if (error.level === 'client-authentication') return authFault(at, identities);
   if (error.level === 'client-timeout') return timeoutFault(at, 'the handshake was not done in time');
@@ -36,11 +40,12 @@ export function connectFault(thrown: unknown, at: NodeAt, identities: Identities
     return new Fault('ssh_unreachable', `no ssh connection to ${where(at)}: the handshake failed (${reason})`, { next });
   }
   const next = 'check that the node is up (get_cluster_status), that sshd runs there, and its `host` and `port` in the `ssh` settings';
-  return new Fault('ssh_unreachable', `no ssh connection to ${where(at)}: ${reason}`, { next, retryable: true });
+  const words = error.code === undefined ? reason : phraseOf(error.code);
+  return new Fault('ssh_unreachable', `no ssh connection to ${where(at)}: ${words}`, { next, retryable: true });
 }
 
 /** The server took none of our keys, or there was none to show. */
-export function authFault(at: NodeAt, { methods, encrypted, unusable }: Identities): Fault {
+export function authFault(at: Place, { methods, encrypted, unusable }: Identities): Fault {
   if (methods.length === 0 && encrypted.length > 0) {
     const message = `the key \`${encrypted.join('`, `')}\` for ${where(at)} is encrypted and there is no agent that holds it`;
     return new Fault('ssh_key_encrypted', message, {
@@ -55,7 +60,7 @@ export function authFault(at: NodeAt, { methods, encrypted, unusable }: Identiti
   return new Fault('ssh_auth_failed', message, { next });
 }
 
-export function timeoutFault(at: NodeAt, what: string): Fault {
+export function timeoutFault(at: Place, what: string): Fault {
   return new Fault('ssh_timeout', `${where(at)}: ${what}`, {
     retryable: true,
     next: 'try again, or ask for something that takes less time',
@@ -117,8 +122,8 @@ export function notConfiguredFault(node: string, cluster: string): Fault {
   return new Fault('ssh_not_configured', message, { next: `add it: \`"ssh": { "nodes": { "${node}": { "host": "…" } } }\`` });
 }
 
-function where({ node, user, host, port }: NodeAt): string {
-  return `node \`${node}\` (${user}@${host}:${port})`;
+function where({ node, user, host, port }: Place): string {
+  return `node \`${node}\` (${user === undefined ? '' : `${user}@`}${host.includes(':') ? `[${host}]` : host}:${port})`;
 }
 
 function firstLine(text: string): string {

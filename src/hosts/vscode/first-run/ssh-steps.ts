@@ -139,7 +139,7 @@ async function trustHostKeys(ssh: SshDraft, confirm: ConfirmDeps): Promise<Went<
   const { showHostKey } = await trying();
   const keys = ssh.hosts.map(
     ({ node, host, port, key }) =>
-      `${showPlainly(node, 63)} (${showPlainly(host, 100)}:${port}) ${key.type.replace(/^ssh-/, '')}\n${key.fingerprint}`,
+      `${showPlainly(node, 63)} (${showPlainly(host.includes(':') ? `[${host}]` : host, 100)}:${port}) ${key.type.replace(/^ssh-/, '')}\n${key.fingerprint}`,
   );
   const how = t(
     'Compare each with what the node itself prints, on its own console:\n{0}\nIf one differs, somebody is in between: do not go on.',

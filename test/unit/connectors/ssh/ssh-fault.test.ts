@@ -30,6 +30,20 @@ describe('connectFault', () => {
     expect(fault.next).toBeDefined();
   });
 
+  it.each([
+    ['ECONNREFUSED', 'connection refused'],
+    ['ENOTFOUND', 'its name cannot be resolved'],
+    ['EHOSTUNREACH', 'no route to the host'],
+  ])('says %s in words, and no user where none was named', (code, words) => {
+    const { user: _nobody, ...place } = at;
+    const { message } = faults.connectFault(ssh2Error('text', { level: 'client-socket', code }), place, someKey);
+    expect(message).toBe(`no ssh connection to node \`pve\` (10.0.0.12:2222): ${words}`);
+  });
+
+  it('keeps an address of IPv6 apart from its port', () => {
+    expect(faults.timeoutFault({ ...at, host: 'fd00::11' }, 'too late').message).toBe('node `pve` (ops@[fd00::11]:2222): too late');
+  });
+
   it('takes any value, and keeps it to one line', () => {
     expect(faults.connectFault('odd\nsecond line', at, someKey).message).not.toContain('second line');
   });
