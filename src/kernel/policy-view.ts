@@ -23,12 +23,24 @@ export interface PolicyRow {
   readonly permission: Permission;
   /** One for each level. */
   readonly cells: readonly PolicyCell[];
+  /** One for each scope: what it says to the agents that it names. */
+  readonly scopes: readonly Decision[];
+}
+
+export interface PolicyScope {
+  readonly name: string;
+  /** As configured: ids with `*` and `?`, `host:…`, `user:…`. */
+  readonly agents: readonly string[];
+  /** It names the agent that was asked about. */
+  readonly isOwn: boolean;
 }
 
 export interface PolicyMatrix {
   readonly agent: Pick<Agent, 'id' | 'host' | 'modelTier'>;
   /** The level that counts now. */
   readonly level: SecurityLevel;
+  /** In the order of each row's. */
+  readonly scopes: readonly PolicyScope[];
   readonly rows: readonly PolicyRow[];
   /** What holds these calls besides, by their targets: scopes of this agent, windows, a pause. In words. */
   readonly limits: readonly string[];

@@ -7,7 +7,7 @@ import { showPlainly } from '#kernel/text/text';
 import { impactOf, type Tool } from '#kernel/tool';
 import { effectiveTier } from '#policy/classify';
 import type { Inventory } from '#policy/resolve-target';
-import { budgetSpan, decideScopes, scopeInWords, scopesOf } from '#policy/scopes/scopes';
+import { budgetSpan, decideScope, decideScopes, scopeInWords, scopesOf } from '#policy/scopes/scopes';
 import type { Selectable } from '#policy/scopes/selector';
 import { decideWindows, windowsAhead, windowsInWords } from '#policy/scopes/windows';
 import type { CallDeps, DecidingDeps, PolicySettings } from './deps.ts';
@@ -62,6 +62,22 @@ export async function scopeDecision(state: Resolved, agent: Agent, deps: Decidin
 export function toolScopeDecision(tool: Tool, agent: Agent, { scopes, tiers }: Pick<PolicySettings, 'scopes' | 'tiers'>): Decision {
   if (!bindsTool(tool, effectiveTier(tool.name, tool.tier, tiers))) return notBound;
   return decideScopes(agent, scopesOf(agent, scopes), { impact: tool.impact, changed: [], places: [], spent: new Map() });
+}
+
+/** What every scope says of a tool to the agents that it names, whatever it is given; and which of them name this one. */
+export async function scopesOfTools(agent: Pick<Agent, 'id' | 'host'>, deps: Pick<DecidingDeps, 'settings' | 'audit' | 'clock'>) {
+  const { scopes, tiers } = deps.settings;
+  const own = scopesOf(agent, scopes);
+  const spent = await spentBy(scopes, deps);
+  return {
+    scopes: scopes.map((scope) => ({ name: scope.name, agents: scope.agents, isOwn: own.includes(scope) })),
+    answers: (tool: Tool): readonly Decision[] => {
+      const { impact } = tool;
+      const isBound = bindsTool(tool, effectiveTier(tool.name, tool.tier, tiers));
+      const call = { impact, changed: [], places: [], spent: impact === 'none' ? new Map<string, number>() : spent };
+      return scopes.map((scope) => (isBound ? decideScope(scope, call, spent) : notBound));
+    },
+  };
 }
 
 async function spentBy(

@@ -10,7 +10,7 @@ import type { SandboxStatus, ViewStatus } from '#kernel/ports/command-runner';
 import { securityLevels } from '#kernel/tiers';
 import { decideTool } from '#pipeline/decide-call';
 import type { PipelineDeps } from '#pipeline/deps';
-import { limitsInWords } from '#pipeline/limits';
+import { limitsInWords, scopesOfTools } from '#pipeline/limits';
 import { effectiveTier } from '#policy/classify';
 import type { NodeAliases } from '#policy/protected-resources';
 import { allTools, catalog } from '../catalog.ts';
@@ -87,12 +87,22 @@ async function taskOf(
 
 async function matrixOf(agent: PolicyMatrix['agent'], deps: PipelineDeps): Promise<PolicyMatrix> {
   const settings = await deps.settings();
+  const { scopes, answers } = await scopesOfTools(agent, { ...deps, settings });
   const rows = catalog.map((tool) => {
     const { name, title, group, impact, permission } = tool;
     const cells = securityLevels.map((level) => ({ level, ...decideTool(tool, agent, { ...settings, securityLevel: level }) }));
-    return { tool: name, title, group, impact, permission, tier: effectiveTier(name, tool.tier, settings.tiers), cells };
+    return {
+      tool: name,
+      title,
+      group,
+      impact,
+      permission,
+      tier: effectiveTier(name, tool.tier, settings.tiers),
+      cells,
+      scopes: answers(tool),
+    };
   });
-  return { agent, level: settings.securityLevel, rows, limits: await limitsInWords(agent, { ...deps, settings }) };
+  return { agent, level: settings.securityLevel, scopes, rows, limits: await limitsInWords(agent, { ...deps, settings }) };
 }
 
 interface Running extends ReplayOptions {

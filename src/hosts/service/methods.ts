@@ -13,6 +13,7 @@ import type { JsonObject } from '#kernel/json';
 import { agentsIn, isRecordOfUser, requestsOfUser } from '#kernel/of-user';
 import type { Outcome } from '#kernel/outcome';
 import type { PlanProgress } from '#kernel/plans/plan-progress';
+import type { PolicyMatrix } from '#kernel/policy-view';
 import type { WireMethod, WireValues } from '#kernel/wire';
 
 /** One call of one user. */
@@ -73,7 +74,7 @@ function callMethods(
       return app.runApproved(id, { by: `user:${user}`, signal, onProgress: progress, ...(restrict === undefined ? {} : { restrict }) });
     },
     explain: ([{ input, agent, ...call }], { user }) => app.explain({ ...call, input, agent: agentOfUser(user, agent) }),
-    'policy.matrix': ([agent], { user }) => app.policy.matrix(agentOfUser(user, agent)),
+    'policy.matrix': async ([agent], { user }) => withOwnScopes(await app.policy.matrix(agentOfUser(user, agent))),
     whyNotHere: async ([id], caller) => app.whyNotHere(await own(id, caller)),
     doctor: async (_none, { signal }) => (await app.doctor(signal)).filter(({ topic }) => topic !== unknownTopic),
   };
@@ -295,4 +296,10 @@ function markReported(app: LocalApp, { name, attributes }: AuditDraft, user: str
   const ofUser = agents.length === 0 ? name === 'run.undone' : agents.every((agent) => osUserOf(agent) === user);
   if (!reportedNames.has(name) || !ofTool || !ofUser || JSON.stringify(attributes).length > mostRecordText) throw notYours();
   return { name, attributes: { ...attributes, reported_by: user } };
+}
+
+/** SECURITY: whom scopes name besides is no affair of this user's. */
+function withOwnScopes({ scopes, rows, ...matrix }: PolicyMatrix): PolicyMatrix {
+  const isOwn = (_: unknown, index: number) => scopes[index]?.isOwn === true;
+  return { ...matrix, scopes: scopes.filter(isOwn), rows: rows.map((row) => ({ ...row, scopes: row.scopes.filter(isOwn) })) };
 }

@@ -56,11 +56,20 @@ export interface ScopedCall {
 export function decideScopes(agent: Pick<Agent, 'id' | 'host'>, scopes: readonly Scope[], call: ScopedCall): Decision {
   const own = scopesOf(agent, scopes);
   for (const scope of own) {
-    const decision = tooBad(scope, call) ?? notIn(scope, call) ?? usedUp(scope, call);
+    const decision = refusedBy(scope, call);
     if (decision !== undefined) return decision;
   }
   const words = own.length === 0 ? 'no scope limits this agent' : `it is within ${own.map(({ name }) => `scope \`${name}\``).join(', ')}`;
   return allow(own.length === 0 ? 'no_scope' : 'in_scope', words, own.map(ruleOf));
+}
+
+/** What one scope says to the agents that it names. @param spent as it is told; a call that changes nothing spends none */
+export function decideScope(scope: Scope, call: ScopedCall, spent = call.spent): Decision {
+  return refusedBy(scope, call) ?? allow('in_scope', scopeInWords(scope, spent), [ruleOf(scope)]);
+}
+
+function refusedBy(scope: Scope, call: ScopedCall): Decision | undefined {
+  return tooBad(scope, call) ?? notIn(scope, call) ?? usedUp(scope, call);
 }
 
 function tooBad(scope: Scope, { impact }: ScopedCall): Decision | undefined {

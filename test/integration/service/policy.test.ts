@@ -7,7 +7,10 @@ import { rawClient, type ServiceWorld, startService } from './support.ts';
 let service: ServiceWorld;
 let alice: App;
 beforeAll(async () => {
-  const scopes = [{ name: 'gentle', agents: ['user:alice'], impact: 'reversible', reason: 'she is new' }];
+  const scopes = [
+    { name: 'his', agents: ['user:bob'], changesPerDay: 1, reason: 'he is new, too' },
+    { name: 'gentle', agents: ['user:alice'], impact: 'reversible', reason: 'she is new' },
+  ];
   service = await startService(['alice', 'bob'], { scopes });
   alice = await service.connect('alice');
   await call(await service.connect('bob'), 'stop_vm', { vmid: 100 });
@@ -17,11 +20,13 @@ afterAll(() => service.close());
 const agent = { id: 'chat:0f3a', host: 'chat', modelTier: 'advanced' } as const;
 
 it('says what a user’s agents may do, by the service’s settings and that user’s scopes', async () => {
-  const { rows, limits, level } = await alice.policy.matrix(agent);
+  const { rows, limits, level, scopes } = await alice.policy.matrix(agent);
   const stop = rows.find(({ tool }) => tool === 'stop_vm');
   expect(level).toBe('balanced');
   expect(stop?.cells.map(({ decision }) => decision.rules)).toEqual([['scopes.gentle'], ['scopes.gentle'], ['scopes.gentle']]);
   expect(limits.join()).toContain('she is new');
+  expect(stop?.scopes.map(({ rules }) => rules)).toEqual([['scopes.gentle']]);
+  expect(scopes.map(({ name }) => name)).toEqual(['gentle']);
 });
 
 it('takes nobody’s word for whose agent it is', async () => {

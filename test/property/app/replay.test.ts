@@ -87,7 +87,7 @@ function trailOf(given: readonly Drafted[]): AuditRecord[] {
         ...{ 'gen_ai.tool.name': tool, 'gen_ai.tool.call.arguments': input, 'gen_ai.tool.call.id': `call-${records.length}` },
         ...{ agent, sandbox: 'enforced', message: 'as it was', duration_ms: 1_000, ...more, ...how },
       } as JsonObject;
-      records.push(seal({ name, attributes } as AuditDraft, records.at(-1), start + records.length * 3_600_000));
+      records.push(seal({ name, attributes }, records.at(-1), start + records.length * 3_600_000));
     }
   return records;
 }

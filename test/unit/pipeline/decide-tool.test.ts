@@ -5,6 +5,8 @@ import type { Agent } from '#kernel/agent';
 import { modelTiers, securityLevels } from '#kernel/tiers';
 import type { Tool } from '#kernel/tool';
 import { decideTool } from '#pipeline/decide-call';
+import type { PolicySettings } from '#pipeline/deps';
+import { scopesOfTools, toolScopeDecision } from '#pipeline/limits';
 
 const agent = (modelTier: Agent['modelTier'] = 'advanced', host: Agent['host'] = 'chat'): Agent => ({ id: 'chat:0f3a', host, modelTier });
 const settings = { securityLevel: 'balanced', scopes: [], tiers: {} } as const;
@@ -50,5 +52,42 @@ describe('a tool for an agent', () => {
   it('counts configured tiers, and asks for no second grant', () => {
     expect(decideTool(toolNamed('execute_ssh'), agent(), { ...settings, tiers: { execute_ssh: 'red' } }).decision.effect).toBe('ask');
     expect(decideTool(toolNamed('run_plan'), agent(), { ...settings, securityLevel: 'strict' }).decision.effect).toBe('allow');
+  });
+});
+
+describe('scopes beside each tool', () => {
+  const scopes = [
+    { name: 'gentle', agents: ['host:chat'], impact: 'reversible', reason: 'it is new' },
+    { name: 'nights', agents: ['mcp:ci*'], changesPerDay: 2, only: { tags: ['dev'] }, reason: 'it is slow' },
+  ] as const;
+  const deps = {
+    // Sound: no other settings are looked at.
+    settings: { ...settings, scopes } as unknown as PolicySettings,
+    audit: { changesSince: async () => [['mcp:ci-7', 2]] as const },
+    clock: { now: () => 0, sleep: async () => undefined },
+  };
+
+  it('say whom they name, and to those what they would be told, whatever the call is about', async () => {
+    const columns = await scopesOfTools(agent(), deps);
+    expect(columns.scopes).toEqual([
+      { name: 'gentle', agents: ['host:chat'], isOwn: true },
+      { name: 'nights', agents: ['mcp:ci*'], isOwn: false },
+    ]);
+    const [gentle, nights] = columns.answers(toolNamed('stop_vm'));
+    expect(gentle).toMatchObject({ effect: 'deny', code: 'out_of_scope', rules: ['scopes.gentle'] });
+    expect(nights).toMatchObject({ effect: 'deny', code: 'over_budget' });
+    expect(columns.answers(toolNamed('execute_ssh'))[1]).toMatchObject({
+      effect: 'allow',
+      reason: expect.stringContaining('2 of 2 changes'),
+    });
+    expect(columns.answers(toolNamed('get_vms'))).toMatchObject([{ code: 'not_bound' }, { code: 'not_bound' }]);
+  });
+
+  it('refuse a tool exactly where the stages refuse it to an agent that one of them names', async () => {
+    for (const tool of catalog) {
+      const { answers } = await scopesOfTools(agent(), { ...deps, audit: { changesSince: async () => [] } });
+      const own = toolScopeDecision(tool, agent(), { ...settings, scopes });
+      expect([tool.name, answers(tool)[0]?.effect]).toEqual([tool.name, own.effect]);
+    }
   });
 });

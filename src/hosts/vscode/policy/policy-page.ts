@@ -1,7 +1,7 @@
 /** The page *Policy*: who may do what and why, what a call would end with, and what other settings would have done. Pure; all from outside is escaped. */
 import type { Explanation } from '#kernel/app';
 import type { Decision } from '#kernel/decision';
-import type { PolicyCell, PolicyMatrix, PolicyRow } from '#kernel/policy-view';
+import type { PolicyCell, PolicyMatrix, PolicyRow, PolicyScope } from '#kernel/policy-view';
 import { type Html, html, lines, nothing } from '#kernel/text/html';
 import { modelTiers, securityLevels, toolGroups } from '#kernel/tiers';
 import { t, titleOf } from '../l10n.ts';
@@ -79,22 +79,37 @@ function matrixPart(matrix: PolicyFacts['matrix'], group: string): Html {
   if (matrix === undefined) return html`<p class="dim">${t('Reading the policy…')}</p>`;
   if ('failed' in matrix) return html`<p class="banner bad">${matrix.failed}</p>`;
   const heads = securityLevels.map((level) => html`<th scope="col">${level === matrix.level ? t('{0} (now)', level) : level}</th>`);
-  const rows = matrix.rows.filter((row) => group === '' || row.group === group).map(rowOf);
+  const rows = matrix.rows.filter((row) => group === '' || row.group === group).map((row) => rowOf(row, matrix.scopes));
   const limits = matrix.limits.map((line) => html`<li>${line}</li>`);
   const held =
     limits.length === 0
       ? html`<p class="dim">${t('No scope, window or pause holds this agent besides.')}</p>`
       : html`<p>${t('Besides, by what a call touches:')}</p><ul>${limits}</ul>`;
-  return html`${held}<table class="rows matrix"><thead><tr><th scope="col">${t('Tool')}</th><th scope="col">${t('Tier, impact')}</th>${heads}</tr></thead><tbody>${rows}</tbody></table>
+  const columns = matrix.scopes.map(scopeHead);
+  return html`${held}<div class="wide"><table class="rows matrix"><thead><tr><th scope="col">${t('Tool')}</th><th scope="col">${t('Tier, impact')}</th>${heads}${columns}</tr></thead><tbody>${rows}</tbody></table></div>
 <p class="dim">${t('Whatever the level, a call is held back by what it touches, too: protected things, commands, paths. Test a call to see that.')}</p>`;
 }
 
-function rowOf({ tool, title, tier, impact, cells }: PolicyRow): Html {
-  return html`<tr><th scope="row"><code>${tool}</code><br><span class="dim">${titleOf({ title })}</span></th><td data-title="${t('Tier, impact')}">${tier}, ${impact}</td>${cells.map(cellOf)}</tr>`;
+function scopeHead({ name, agents, isOwn }: PolicyScope): Html {
+  const whom = isOwn ? t('holds this agent') : t('not this agent');
+  return html`<th scope="col">${t('Scope {0}', name)}<br><span class="dim">${agents.join(', ')}: ${whom}</span></th>`;
+}
+
+function rowOf({ tool, title, tier, impact, cells, scopes: said }: PolicyRow, scopes: readonly PolicyScope[]): Html {
+  const ofScopes = said.map((decision, index) => scopeCell(decision, scopes[index]));
+  return html`<tr><th scope="row"><code>${tool}</code><br><span class="dim">${titleOf({ title })}</span></th><td data-title="${t('Tier, impact')}">${tier}, ${impact}</td>${cells.map(cellOf)}${ofScopes}</tr>`;
 }
 
 function cellOf({ level, decision, stage }: PolicyCell): Html {
   return html`<td data-title="${level}"><details><summary class="to-${decision.effect}">${words[decision.effect]}</summary><p>${decision.reason} <span class="dim">(${stage}${rulesOf(decision)})</span></p></details></td>`;
+}
+
+/** Whom a scope does not name it does not hold: its column is paler then. */
+function scopeCell(decision: Decision, scope: PolicyScope | undefined): Html {
+  const isHeld = decision.rules.length > 0;
+  const word = isHeld ? answers[decision.effect] : t('not held');
+  const kind = isHeld ? `to-${decision.effect}` : 'dim';
+  return html`<td data-title="${t('Scope {0}', scope?.name ?? '')}"${scope?.isOwn === true ? nothing : html` class="others"`}><details><summary class="${kind}">${word}</summary><p>${decision.reason}<span class="dim">${isHeld ? ` (${decision.rules.join(', ')})` : ''}</span></p></details></td>`;
 }
 
 function rulesOf({ rules }: Pick<Decision, 'rules'>): string {
@@ -165,8 +180,14 @@ summary { cursor: pointer; white-space: nowrap; }
 .to-allow { --to: var(--vscode-charts-green); } .to-ask { --to: var(--vscode-charts-yellow); } .to-deny { --to: var(--vscode-charts-red); }
 summary::marker, span.to-allow::before, span.to-ask::before, span.to-deny::before { color: var(--to); }
 span.to-allow::before, span.to-ask::before, span.to-deny::before { content: "■ "; }
-.matrix tbody th { font-weight: normal; white-space: normal; overflow-wrap: anywhere; color: var(--vscode-foreground); }
+.matrix tbody th { font-weight: normal; white-space: normal; overflow-wrap: anywhere; min-width: 11em; color: var(--vscode-foreground); }
+.matrix thead th { white-space: normal; min-width: 5em; vertical-align: bottom; }
+.matrix thead .dim { font-weight: normal; overflow-wrap: anywhere; }
+.matrix details { display: inline-block; vertical-align: top; margin: 0; }
+.matrix summary { font-weight: normal; padding: 0; }
 .matrix details p { margin: .3em 0; }
+.matrix .others { color: var(--vscode-descriptionForeground); }
+.wide { overflow-x: auto; }
 .changes { list-style: none; padding: 0; }
 .also { font-weight: 600; }
 #matrix > ul, #replay > ul { margin: .6em 0 1em; }
