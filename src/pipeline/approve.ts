@@ -69,6 +69,7 @@ async function approvedBefore(state: Classified, id: string, context: ApproveCon
   // The version of settings that could not be read is none that anybody set: an outage says nothing of the policy.
   if (deps.settings.unavailable !== undefined) return refuse(policyUnavailable(deps.settings.unavailable, record));
   if (record.status !== 'approved') return refuse(undecided(record, deps.clock.now()));
+  if (record.agent.id !== call.agent.id) return refuse(ofAnother(record));
   if (digestOf(effectiveAction(state, call.agent, deps.settings.version, deps.workspacePlace)) === record.digest)
     return consume(state, record, context);
   return refuse(record.action.policyVersion === deps.settings.version ? targetChanged(record, state) : otherPolicy(record));
@@ -166,6 +167,16 @@ function targetChanged({ id, action }: RequestRecord, { before }: Classified): R
     code: 'target_changed',
     message: `what was approved is no longer what would run: the target changed meanwhile${what === undefined ? '' : ` (${what})`}`,
     next: 'look at the target again, then call again: a person is asked anew',
+    requestId: id,
+  };
+}
+
+function ofAnother({ id }: RequestRecord): Refusal {
+  return {
+    status: 'denied',
+    code: 'not_yours',
+    message: `request ${id} was asked by another agent, and its approval is good for that one alone; nothing was done`,
+    next: 'ask for it yourself: a person is asked anew',
     requestId: id,
   };
 }

@@ -35,7 +35,7 @@ export async function rehearse(steps: readonly ProposedStep[], of: Of, pipeline:
   if ('refusal' in numbered) return { ok: false, status: 'error', ...numbered };
   const proposed = numbered.map((step) => ({ ...step, arguments: { ...step.arguments, cluster: of.cluster } }));
   const named: Validated[] = [];
-  for (const step of proposed) {
+  for (const step of numbered) {
     const checked = nameStep(step, of, live);
     if ('refusal' in checked) return { ...checked, step: step.own };
     named.push(checked);
@@ -96,6 +96,13 @@ function nameStep(step: ProposedStep, { call, cluster }: Of, { tools }: CallDeps
     const what = tool === undefined ? `no tool is named \`${step.tool.slice(0, 100)}\`` : `\`${step.tool}\` is no step of a plan`;
     return failed({ code: 'not_plannable', message: `${what}; steps are ${plannable.join(', ')}`, next: 'call other tools by themselves' });
   }
+  const { cluster: named = cluster } = step.arguments;
+  if (named !== cluster)
+    return failed({
+      code: 'invalid_input',
+      message: `a plan is of one cluster, here \`${cluster}\``,
+      next: 'propose a plan for each cluster',
+    });
   const checked = validate(tool, { ...step.arguments, cluster }, call.agent);
   return checked.ok ? checked.state : byRefusal(checked.refusal);
 }

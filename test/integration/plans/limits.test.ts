@@ -201,7 +201,7 @@ describe('an approval', () => {
   it('of another agent is nobody’s', async () => {
     const id = await approvedPlan(world, app, two);
     const outcome = await call(app, 'run_plan', { plan_id: id }, { agent: { id: 'mcp:other', host: 'mcp', modelTier: 'advanced' } });
-    expect(outcome).toMatchObject({ status: 'denied', code: 'target_changed' });
+    expect(outcome).toMatchObject({ status: 'denied', code: 'not_yours' });
     expect(config(100, 'description')).toBe(undefined);
   });
 
