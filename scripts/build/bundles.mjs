@@ -30,7 +30,7 @@ export const bundles = [
     loads: [
       {
         from: /^src\/hosts\/vscode\/extension\.ts$/,
-        only: [/^src\/hosts\/vscode\/(?:extension|l10n)\.ts$/],
+        only: [/^src\/hosts\/vscode\/(?:extension|l10n)\.ts$/, /^src\/kernel\/text\/(?:message|text)\.ts$/],
       },
       {
         from: /^src\/hosts\/vscode\/window-session\.ts$/,
@@ -56,7 +56,7 @@ export const bundles = [
         only: [
           /^src\/hosts\/cli\/(?:main|newer-node|run|command-line|command-table|manual|output)\.ts$/,
           /^src\/app\/version\.ts$/,
-          /^src\/kernel\/errors\.ts$/,
+          /^src\/kernel\/(?:errors|text\/message|text\/text)\.ts$/,
         ],
       },
       {

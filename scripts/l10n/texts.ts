@@ -10,7 +10,7 @@ export interface Text {
 }
 
 export interface FoundTexts {
-  /** First arguments of `t` and `l10n.t`. */
+  /** First arguments of `t`, `l10n.t` and `listed`, and templates with the tag `say`. */
   readonly localized: readonly Text[];
   /** What a person may read, and no translation reaches. */
   readonly bare: readonly Text[];
@@ -39,14 +39,12 @@ export function textsIn(name: string, source: string): FoundTexts {
   walk(program as unknown as Node, [], (node, parents) => {
     const text = literalText(node) ?? templateText(node);
     if (text !== undefined && isForPeople(text, node, parents)) bare.push(textAt(text, node));
+    const said = messageText(node);
+    if (said !== undefined) localized.push(textAt(said, node));
     if (!isTranslation(node)) return;
-    const [message, ...values] = argumentsOf(node);
-    const own = message && literalText(message);
-    if (message === undefined || own === undefined)
-      return void faults.push(`line ${lineOf(node.start)}: \`t\` needs its text as one literal`);
-    localized.push(textAt(own, message));
-    if (placeholders(own).join() !== values.map((_value, index) => index).join())
-      faults.push(`line ${lineOf(node.start)}: the places in \`${own}\` and the ${values.length} values differ`);
+    const { own, fault } = translationIn(node);
+    if (own !== undefined) localized.push(textAt(own, node));
+    if (fault !== undefined) faults.push(`line ${lineOf(node.start)}: ${fault}`);
   });
   return { localized, bare, faults };
 }
@@ -73,7 +71,22 @@ function argumentsOf(node: Node): readonly Node[] {
 
 /** `t(…)` or `l10n.t(…)`. */
 function isTranslation(node: Node): boolean {
-  return node.type === 'CallExpression' && ['t', 'l10n.t'].includes(calleeOf(node));
+  return node.type === 'CallExpression' && ['t', 'l10n.t', 'listed'].includes(calleeOf(node));
+}
+
+/** The text of a call of `t`, and what is wrong with the call. What `listed` marks has no values. */
+function translationIn(node: Node): { readonly own?: string; readonly fault?: string } {
+  const [message, ...values] = argumentsOf(node);
+  const own = message && literalText(message);
+  if (own === undefined) return { fault: '`t` needs its text as one literal' };
+  const isFilled = calleeOf(node) === 'listed' || placeholders(own).join() === values.map((_value, index) => index).join();
+  return isFilled ? { own } : { own, fault: `the places in \`${own}\` and the ${values.length} values differ` };
+}
+
+/** Of say`…`. */
+function messageText(node: Node): string | undefined {
+  const { type, tag, quasi } = node;
+  return type === 'TaggedTemplateExpression' && isNode(tag) && nameOf(tag) === 'say' && isNode(quasi) ? templateText(quasi) : undefined;
 }
 
 /** `log.info`, `new Error`; empty where it is no plain name. */
@@ -133,7 +146,7 @@ function isName(node: Node, parent: Node): boolean {
 
 /** @param inside the child of `node` that the text is in */
 function isUnread(node: Node, inside: Node): boolean {
-  if (isTranslation(node)) return true;
+  if (isTranslation(node) || messageText(node) !== undefined) return true;
   if (/^TS(?:TypeReference|UnionType|LiteralType)/.test(node.type)) return true;
   if (node.type === 'VariableDeclarator') return /(?:Style|Pattern|Schema)$|^csp$/.test(nameOf(node['id'] as Node));
   const isArgument = /^(?:Call|New)Expression$/.test(node.type) && inside !== node['callee'];

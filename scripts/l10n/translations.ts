@@ -5,10 +5,12 @@ import { describeTools } from '#app/catalog';
 import { manifestParts } from '#hosts/vscode/contributes/manifest';
 import { externalize } from '#hosts/vscode/contributes/nls';
 import type { JsonValue } from '#kernel/json';
-import { placeholders, textsIn } from './texts.ts';
+import { placeholders, type Text, textsIn } from './texts.ts';
 
 const root = path.join(import.meta.dirname, '..', '..');
 const hostFolder = 'src/hosts/vscode';
+/** What is shown there is said here, too; what is for terminals, other programs or tests of ours alone is not. */
+const elsewhere = /^(?!hosts\/|demo\/).*\.ts$/;
 /** Texts of the manifest, which the generator takes out of it. */
 const ofManifest = /^contributes\//;
 /** For models and the log, who are told the same in every language. */
@@ -53,8 +55,18 @@ export function textFaults(bundle: Bundle): readonly string[] {
     .filter(({ file }) => !notForPeople.has(file))
     .flatMap(({ file, bare: texts }) => texts.map(({ line, text }) => `${hostFolder}/${file}:${line}: not through \`t\`: ${short(text)}`));
   const faults = found.flatMap(({ file, faults: own }) => own.map((fault) => `${hostFolder}/${file}: ${fault}`));
-  const wanted = new Set([...found.flatMap(({ localized }) => localized.map(({ text }) => text)), ...catalogTitles()]);
+  const wanted = new Set([
+    ...[...found.flatMap(({ localized }) => localized), ...saidElsewhere()].map(({ text }) => text),
+    ...catalogTitles(),
+  ]);
   return [...bare, ...faults, ...bundleFaults(wanted, readManifest(), bundle)];
+}
+
+/** What the kernel and its neighbours say to people; what has no letter is the same in every language. */
+function saidElsewhere(): readonly Text[] {
+  const files = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) => elsewhere.test(file));
+  const said = files.map((file) => textsIn(file, readFileSync(path.join(root, 'src', file), 'utf8')));
+  return said.flatMap(({ localized }) => localized).filter(({ text }) => /\p{L}/u.test(text));
 }
 
 function catalogTitles(): readonly string[] {

@@ -1,5 +1,7 @@
 /** The title of a call before it runs, from what was literally asked. */
+
 import type { Resource, Target } from '#kernel/resource';
+import { english } from '#kernel/text/message';
 import type { Tool } from '#kernel/tool';
 import type { PolicySettings } from '#pipeline/deps';
 import { effectiveTier } from '#policy/classify';
@@ -16,7 +18,7 @@ export function announce(
   const tier = effectiveTier(tool.name, tool.tier, deps.settings.tiers);
   const asks = tier === 'red' || (tier === 'yellow' && deps.settings.securityLevel === 'strict' && tool.onGrant !== true);
   const targets = tool.touches(parsed.data).map(literalTarget);
-  return { title: tool.headline(parsed.data, targets), asks };
+  return { title: english(tool.headline(parsed.data, targets)), asks };
 }
 
 /** The resource as named, in the shape of a target; a node that is not known yet is left out of its name. */

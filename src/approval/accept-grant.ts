@@ -1,8 +1,10 @@
 /** From a person's yes to a stored approval: looked at before it is signed, and again before it is stored. */
+
 import type { AnswerResult, ApproverKey, Signer } from '#kernel/approval/answer';
 import type { Grant, GrantPayload, RequestDecision, RequestRecord } from '#kernel/approval/request';
 import type { Clock } from '#kernel/ports/clock';
 import type { RequestStore } from '#kernel/ports/request-store';
+import { type Message, say } from '#kernel/text/message';
 import {
   clonedWords,
   done,
@@ -102,7 +104,7 @@ export async function acceptGrant(grant: Grant, deps: AnswerDeps & CounterCheck,
       decision === 'deny' ? await deny(record, { ...answer, ...noted(message) }, deps) : await keep(record, grant, answer, deps);
     if (result !== 'changed') return result;
   }
-  return refuse('already_decided', `others kept answering request ${payload.requestId}; look at it again`);
+  return refuse('already_decided', say`others kept answering request ${payload.requestId}; look at it again`);
 }
 
 async function deny(record: RequestRecord, decision: RequestDecision, { requests, clock }: AnswerDeps): Promise<AnswerResult> {
@@ -143,25 +145,25 @@ function isTampered(record: RequestRecord, shown: string | undefined, { clock, v
   return isOther || !isIntact(record) || reviewCard(record, { now: clock.now(), via, describe }).tampered;
 }
 
-function notApproved({ id }: RequestRecord, why: string): string {
-  return `request ${id} is not approved: ${why}`;
+function notApproved({ id }: RequestRecord, why: Message): Message {
+  return say`request ${id} is not approved: ${why}`;
 }
 
 function countedAlready(record: RequestRecord, person: string): AnswerResult {
-  return refuse('counted_already', `\`${person}\` has approved request ${record.id} already; somebody else has to agree, too`, record);
+  return refuse('counted_already', say`\`${person}\` has approved request ${record.id} already; somebody else has to agree, too`, record);
 }
 
 function cloned(record: RequestRecord): AnswerResult {
-  return refuse('bad_assertion', `request ${record.id} is not answered: ${clonedWords}`, record);
+  return refuse('bad_assertion', say`request ${record.id} is not answered: ${clonedWords}`, record);
 }
 
 function flawed(record: RequestRecord, { proof }: Grant, why: GrantFlaw): AnswerResult {
   if (why === 'digest_mismatch') return tampered(record);
-  if (why === 'expired') return refuse('challenge_over', `the answer to request ${record.id} came too late; answer again`, record);
+  if (why === 'expired') return refuse('challenge_over', say`the answer to request ${record.id} came too late; answer again`, record);
   if (why === 'other_store')
-    return refuse('other_store', `the store was replaced while request ${record.id} was being answered; nothing is approved`, record);
+    return refuse('other_store', say`the store was replaced while request ${record.id} was being answered; nothing is approved`, record);
   return why === 'bad_signature' && proof.kind === 'passkey'
-    ? refuse('bad_assertion', `request ${record.id} is not approved: the signature does not fit`, record)
+    ? refuse('bad_assertion', say`request ${record.id} is not approved: the signature does not fit`, record)
     : keyNotTrusted(record);
 }
 

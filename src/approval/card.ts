@@ -1,18 +1,19 @@
-/** What a person reads before they decide. Built from the stored record alone; plain text for a native dialog. */
+/** What a person reads before they decide. Built from the stored record alone; plain text for a native dialog, each line in the reader's language. */
 
 import { randomInt } from 'node:crypto';
-import { type ApprovalProgress, type CardSection, cardText, type ReviewCard } from '#kernel/approval/answer';
-import { type EffectiveAction, type RequestRecord, waitState } from '#kernel/approval/request';
+import { type ApprovalProgress, type CardSection, cardText, type ReviewCard, titleQuestion } from '#kernel/approval/answer';
+import { type EffectiveAction, type RequestRecord, requestReason, requestRisk, requestTitle, waitState } from '#kernel/approval/request';
 import { endInWords, expiryInWords } from '#kernel/approval/request-end';
 import type { ApprovalSource } from '#kernel/approval/security';
 import { applyHeldTool } from '#kernel/effects';
 import { type Inverse, inverseWords } from '#kernel/guest-condition';
 import { canonicalJson, isJsonObject, type JsonObject } from '#kernel/json';
 import { applyPlanTool, endOf, foretoldWords, type Plan, type PlanStep } from '#kernel/plans/plan';
-import { describeTarget, isTargetKind, type Target } from '#kernel/resource';
+import { isTargetKind, type Target, targetWords } from '#kernel/resource';
+import { asIs, asListed, durationWords, english, joined, type Message, plainly, say, timeOfDay, wordsOf } from '#kernel/text/message';
 import { changeLines, changesIn, heldLinesOnCard } from '#kernel/text/shown-change';
-import { clockTime, durationInWords, showPlainly } from '#kernel/text/text';
-import { type ActionTier, type Impact, impactInWords, impacts, type SecurityLevel } from '#kernel/tiers';
+import { showPlainly } from '#kernel/text/text';
+import { type ActionTier, type Impact, impacts, type SecurityLevel } from '#kernel/tiers';
 import { digestOf } from './digest.ts';
 
 export interface Stakes {
@@ -21,7 +22,7 @@ export interface Stakes {
 }
 
 /** What the catalog says of an action, recomputed from the action; undefined for a tool it does not know. */
-export type DescribeAction = (action: EffectiveAction) => ({ readonly title: string } & Stakes) | undefined;
+export type DescribeAction = (action: EffectiveAction) => ({ readonly title: Message } & Stakes) | undefined;
 
 interface CardOptions {
   /** ms since the epoch. */
@@ -56,16 +57,17 @@ const codeAlphabet = '23456789ABCDEFGHJKMNPQRSTUVWXYZ';
  */
 export function reviewCard(record: RequestRecord, options: CardOptions): ReviewCard {
   const described = options.describe?.(record.action);
-  const titleFits = options.describe ? described?.title === record.title : namesEveryTarget(record);
+  const titleFits = options.describe ? isTitleOf(described, record) : namesEveryTarget(record);
   const tampered = !isIntact(record) || !titleFits;
   const { needed, people, outside } = options.progress ?? onePerson;
-  const title = tampered ? titleFromAction(record.action) : record.title;
+  const title = plainly(tampered ? titleFromAction(record.action) : requestTitle(record, described?.title), 160);
   const sections = sectionsOf(record, options, tampered);
   const card = {
     id: record.id,
     record,
-    title: `${showPlainly(title, 160)}?`,
-    detail: cardText(sections),
+    title: english(titleQuestion(title)),
+    titleWords: title,
+    detail: cardText(sections, english),
     sections,
     progress: { needed, people, outside },
     tampered,
@@ -73,6 +75,10 @@ export function reviewCard(record: RequestRecord, options: CardOptions): ReviewC
   };
   const impact = worse(record.impact, described?.impact ?? 'none');
   return mustBeTyped(impact, options.level) ? { ...card, typeToConfirm: `${nameToType(record.action)} ${randomCode()}` } : card;
+}
+
+function isTitleOf(described: { readonly title: Message } | undefined, { title }: RequestRecord): boolean {
+  return described !== undefined && english(described.title) === title;
 }
 
 /** Whether the record is what its digest says. */
@@ -85,13 +91,17 @@ export function isIntact(record: Pick<RequestRecord, 'action' | 'digest' | 'agen
   }
 }
 
-function sectionsOf(record: RequestRecord, { now, via, progress = onePerson }: CardOptions, tampered: boolean): readonly CardSection[] {
+function sectionsOf(
+  record: RequestRecord,
+  { now, via, describe: catalog, progress = onePerson }: CardOptions,
+  tampered: boolean,
+): readonly CardSection[] {
   const sections: readonly CardSection[] = [
-    { kind: 'warning', lines: tampered ? ['WARNING: this request was changed after it was made. It cannot be approved.'] : [] },
+    { kind: 'warning', lines: tampered ? [say`WARNING: this request was changed after it was made. It cannot be approved.`] : [] },
     { kind: 'effect', lines: stakeLines(record, via) },
     { kind: 'report', lines: reportLines(record) },
     { kind: 'changes', lines: heldLines(record.action) },
-    { kind: 'plan', lines: planLines(record.action) },
+    { kind: 'plan', lines: planLines(record.action, catalog) },
     { kind: 'call', lines: actionLines(record) },
     { kind: 'asker', lines: askerLines(record) },
     { kind: 'rules', lines: ruleLines(record, progress) },
@@ -101,51 +111,63 @@ function sectionsOf(record: RequestRecord, { now, via, progress = onePerson }: C
   return sections.filter(({ lines }) => lines.length > 0);
 }
 
-function ruleLines(record: RequestRecord, { needed, people, outside }: ApprovalProgress): readonly string[] {
+function ruleLines(record: RequestRecord, { needed, people, outside }: ApprovalProgress): readonly Message[] {
   if (record.reported !== undefined) return [];
-  const names = people.length === 0 ? '' : `: ${people.map((person) => showPlainly(person, 60)).join(', ')}`;
+  const names = people.map((person) => showPlainly(person, 60));
+  const soFar =
+    names.length === 0
+      ? say`${needed} people have to approve it; so far 0 of ${needed}.`
+      : say`${needed} people have to approve it; so far ${names.length} of ${needed}: ${joined(names)}.`;
   return [
-    ...(needed > 1 ? [`${needed} people have to approve it; so far ${people.length} of ${needed}${names}.`] : []),
+    ...(needed > 1 ? [soFar] : []),
     ...(outside
       ? [
-          'It counts only when approved on a display outside the agents’ account (a phone, or another user’s browser): one inside it can be made to show another card.',
+          say`It counts only when approved on a display outside the agents’ account (a phone, or another user’s browser): one inside it can be made to show another card.`,
         ]
       : []),
-    ...(record.grants ?? []).map(
-      ({ payload }) =>
-        `Approved by ${showPlainly(payload.approver, 100)} ${payload.display === 'outside' ? 'outside the account' : 'in the account'}.`,
-    ),
+    ...(record.grants ?? []).map(({ payload: { approver, display } }) => {
+      const who = showPlainly(approver, 100);
+      return display === 'outside' ? say`Approved by ${who} outside the account.` : say`Approved by ${who} in the account.`;
+    }),
   ];
 }
 
 /** What happens if it runs: that is what a person decides about. */
-function stakeLines(record: RequestRecord, via: ApprovalSource): readonly string[] {
-  const shown = record.risk.slice(0, maxFacts);
+function stakeLines(record: RequestRecord, via: ApprovalSource): readonly Message[] {
+  const risk = requestRisk(record);
+  const shown = risk.slice(0, maxFacts);
   return [
-    `It ${impactInWords[record.impact]}${wayBack(record, via)}.`,
-    ...shown.map((fact) => `Note: ${showPlainly(fact)}`),
-    ...moreLine(record.risk.length - shown.length, 'facts'),
+    wayBack(record, via) ?? impactSentences[record.impact],
+    ...shown.map((fact) => say`Note: ${plainly(fact)}`),
+    ...more(risk.length - shown.length, (count) => say`(and ${count} more facts, not shown)`),
     // That a red tool asks says nothing about this call.
-    ...(record.code === 'confirmation_required' ? [] : [`Why it asks: ${showPlainly(record.reason)}`]),
+    ...(record.code === 'confirmation_required' ? [] : [say`Why it asks: ${plainly(requestReason(record))}`]),
   ];
 }
 
-function wayBack({ action, impact }: RequestRecord, via: ApprovalSource): string {
-  if (action.tool !== applyHeldTool || impact !== 'reversible') return '';
-  return via === 'editor' ? ': “Banksman: Undo This Run…”' : ': banksman runs undo';
+const impactSentences: Readonly<Record<Impact, Message>> = {
+  none: say`It changes nothing.`,
+  reversible: say`It can be undone.`,
+  disruptive: say`It interrupts what runs there.`,
+  irreversible: say`It cannot be undone.`,
+};
+
+function wayBack({ action, impact }: RequestRecord, via: ApprovalSource): Message | undefined {
+  if (action.tool !== applyHeldTool || impact !== 'reversible') return undefined;
+  return via === 'editor' ? say`It can be undone: “Banksman: Undo This Run…”.` : say`It can be undone: banksman runs undo.`;
 }
 
-function actionLines(record: RequestRecord): readonly string[] {
+function actionLines(record: RequestRecord): readonly Message[] {
   const { action } = record;
   if (planLines(action).length > 0) return [];
   const ofHeld = isPlainlyHeld(action);
-  const targets = ofHeld ? [] : action.targets.map((target) => showPlainly(describe(target)));
+  const targets = ofHeld ? [] : action.targets.map((target) => plainly(describe(target)));
   const shown = targets.slice(0, maxFacts);
-  const where = action.cluster === null ? '' : `, cluster ${showPlainly(action.cluster, 100)}`;
+  const cluster = action.cluster === null ? undefined : showPlainly(action.cluster, 100);
   return [
-    ...shown.map((target) => `Target: ${target}${where}`),
-    ...moreLine(targets.length - shown.length, 'targets'),
-    ...(action.workspace === undefined ? [] : [`Workspace: ${showPlainly(action.workspace)}`]),
+    ...shown.map((target) => (cluster === undefined ? say`Target: ${target}` : say`Target: ${target}, cluster ${cluster}`)),
+    ...more(targets.length - shown.length, (count) => say`(and ${count} more targets, not shown)`),
+    ...(action.workspace === undefined ? [] : [say`Workspace: ${showPlainly(action.workspace)}`]),
     ...(ofHeld ? [] : [argumentsLine(action.tool, action.arguments)]),
   ];
 }
@@ -157,72 +179,78 @@ function isPlainlyHeld({ tool, cluster, targets, arguments: values }: EffectiveA
   return changesIn(targets).length > 0 && Object.keys(values).join() === 'held' && values['held'] === target.id;
 }
 
-function argumentsLine(tool: string, values: JsonObject): string {
+function argumentsLine(tool: string, values: JsonObject): Message {
   const text = showPlainly(canonicalJsonOrNothing(values), maxArguments);
-  const whole = text.length <= maxArguments;
-  return `Call${whole ? '' : ' (NOT SHOWN IN FULL: read the rest before you approve)'}: ${showPlainly(tool, 100)} ${text}`;
+  const name = showPlainly(tool, 100);
+  return text.length <= maxArguments
+    ? say`Call: ${name} ${text}`
+    : say`Call (NOT SHOWN IN FULL: read the rest before you approve): ${name} ${text}`;
 }
 
 /** The pattern is for people, and this is where they read it. It is outside the digest: what a store's writer made of it proves nothing. */
-function reportLines({ reported }: RequestRecord): readonly string[] {
+function reportLines({ reported }: RequestRecord): readonly Message[] {
   if (reported === undefined) return [];
   const { reason, destination, pattern } = reported;
   return [
-    `Reported: ${reason} at ${showPlainly(destination)}`,
-    ...(pattern === undefined ? [] : [`The detector matched: ${showPlainly(pattern, 500)}`]),
+    say`Reported: ${reason} at ${showPlainly(destination)}`,
+    ...(pattern === undefined ? [] : [say`The detector matched: ${showPlainly(pattern, 500)}`]),
   ];
 }
 
 /** What is held, with its differences: each in the digest, so that it is what is applied. Every line escaped; other actions: none. */
-function heldLines({ targets }: Pick<EffectiveAction, 'targets'>): readonly string[] {
+function heldLines({ targets }: Pick<EffectiveAction, 'targets'>): readonly Message[] {
   const lines = changesIn(targets).flatMap(changeLines);
   if (lines.length === 0) return [];
-  const rest = targets.reduce((sum, { more }) => sum + (typeof more === 'number' ? more : 0), 0);
+  const rest = targets.reduce((sum, { more: others }) => sum + (typeof others === 'number' ? others : 0), 0);
   const hidden = lines.length - heldLinesOnCard;
   const shown =
     hidden > 0
-      ? [...lines.slice(0, heldLinesOnCard), `(and ${hidden} more lines, NOT SHOWN HERE: read the rest before you approve)`]
+      ? [...lines.slice(0, heldLinesOnCard), say`(and ${hidden} more lines, NOT SHOWN HERE: read the rest before you approve)`]
       : lines;
-  return [...shown, ...moreLine(rest, 'changes')];
+  return [...shown, ...more(rest, (count) => say`(and ${count} more changes, not shown)`)];
 }
 
-function moreLine(count: number, what: string): readonly string[] {
-  return count > 0 ? [`(and ${count} more ${what}, not shown)`] : [];
+function more(count: number, words: (count: number) => Message): readonly Message[] {
+  return count > 0 ? [words(count)] : [];
 }
 
-function askerLines(record: RequestRecord): readonly string[] {
+function askerLines(record: RequestRecord): readonly Message[] {
   const { agent } = record;
-  const model = agent.model === undefined ? '' : `, model ${showPlainly(agent.model, 80)}`;
-  const label = agent.label === undefined ? '' : `, calls itself "${showPlainly(agent.label, 80)}"`;
+  const who = say`Asked by ${showPlainly(agent.id, 100)} through ${agent.host}`;
+  const withModel = agent.model === undefined ? who : say`${who}, model ${showPlainly(agent.model, 80)}`;
   return [
-    `Asked by ${showPlainly(agent.id, 100)} through ${agent.host}${model}${label}`,
-    ...(record.claim === undefined ? [] : [`It claims (nobody checked this): "${showPlainly(record.claim, 500)}"`]),
+    agent.label === undefined ? withModel : say`${withModel}, calls itself "${showPlainly(agent.label, 80)}"`,
+    ...(record.claim === undefined ? [] : [say`It claims (nobody checked this): "${showPlainly(record.claim, 500)}"`]),
   ];
 }
 
-/** At a terminal. A window knows whether it can apply them, and says so below the card. */
-const appliedWords =
-  'Approved here, it is applied at once where this workspace is on this machine; else by a process that has it open there, within five minutes or not at all.';
-
 /** An answer is heard by a call that waits; without one, an approval alone starts nothing. */
-function waitLines(record: RequestRecord, now: number, via: ApprovalSource): readonly string[] {
+function waitLines(record: RequestRecord, now: number, via: ApprovalSource): readonly Message[] {
   if (record.status !== 'pending' || record.reported !== undefined) return [];
   const state = waitState(record.wait, now);
-  if (state.waits) return [`The call waits for your answer until ${clockTime(state.until, now)}.`];
-  if (record.action.tool === applyHeldTool) return via === 'editor' ? [] : [appliedWords];
+  if (state.waits) return [say`The call waits for your answer until ${timeOfDay(state.until, now)}.`];
+  // A window knows whether it can apply them, and says so below the card.
+  if (record.action.tool === applyHeldTool) return via === 'editor' ? [] : [appliedWords()];
   const nobody =
-    state.since === undefined ? 'No call waits for the answer.' : `No call has waited for the answer since ${clockTime(state.since, now)}.`;
-  return [`${nobody} Approved once, the agent may run it within five minutes, when it asks again.`];
+    state.since === undefined
+      ? say`No call waits for the answer.`
+      : say`No call has waited for the answer since ${timeOfDay(state.since, now)}.`;
+  return [say`${nobody} Approved once, the agent may run it within five minutes, when it asks again.`];
 }
 
-function stateLine(record: RequestRecord, now: number): string {
-  if (record.status === 'expired') return `Request ${record.id} has expired: ${expiryInWords(record, now)}`;
-  if (record.status !== 'pending') return `Request ${record.id}: ${endInWords(record)}`;
-  return `Request ${record.id} can be answered for ${durationInWords(record.expiresAt - now)}.`;
+/** At a terminal. */
+function appliedWords(): Message {
+  return say`Approved here, it is applied at once where this workspace is on this machine; else by a process that has it open there, within five minutes or not at all.`;
 }
 
-function describe(target: JsonObject): string {
-  return isTargetKind(target.kind) ? describeTarget(target as unknown as Target) : canonicalJsonOrNothing(target);
+function stateLine(record: RequestRecord, now: number): Message {
+  if (record.status === 'expired') return say`Request ${record.id} has expired: ${expiryInWords(record, now)}`;
+  if (record.status !== 'pending') return say`Request ${record.id}: ${endInWords(record)}`;
+  return say`Request ${record.id} can be answered for ${durationWords(record.expiresAt - now)}.`;
+}
+
+function describe(target: JsonObject): Message {
+  return isTargetKind(target.kind) ? targetWords(target as unknown as Target) : asIs(canonicalJsonOrNothing(target));
 }
 
 function canonicalJsonOrNothing(value: JsonObject): string {
@@ -233,8 +261,8 @@ function canonicalJsonOrNothing(value: JsonObject): string {
   }
 }
 
-function titleFromAction(action: EffectiveAction): string {
-  return [action.tool, ...action.targets.slice(0, 2).map(describe)].join(': ');
+function titleFromAction(action: EffectiveAction): Message {
+  return joined([action.tool, ...action.targets.slice(0, 2).map(describe)], ': ');
 }
 
 /** Weaker than `describe`: the title must at least hold the name of whatever the action touches. */
@@ -277,35 +305,38 @@ const maxStepArguments = 400;
 const known: ReadonlySet<string> = new Set(['cluster', 'steps', 'touches', 'blast', 'unknown', 'undoes']);
 
 /** None for any other action. SECURITY: a store's writer can put anything there; what is not a plan in every part is shown as the call that it is. */
-function planLines(action: Pick<EffectiveAction, 'tool' | 'arguments'>): readonly string[] {
+function planLines(action: EffectiveAction, catalog?: DescribeAction): readonly Message[] {
   if (action.tool !== applyPlanTool || !isPlan(action.arguments)) return [];
   const { cluster, steps, blast, unknown } = action.arguments as unknown as Plan;
-  const list = (label: string, lines: readonly string[]) => lines.map((line) => `${label}: ${showPlainly(line, 300)}`);
   return [
-    `On cluster ${showPlainly(cluster, 100)}, one after the other; it stops at the first step that fails or whose guest is not as foretold:`,
-    ...steps.flatMap((step, index) => stepLines(step, index + 1)),
-    ...list('To know', blast),
-    ...list('Afterwards', endOf(steps).map(foretoldWords)),
-    ...list('Not foretold', unknown),
+    say`On cluster ${showPlainly(cluster, 100)}, one after the other; it stops at the first step that fails or whose guest is not as foretold:`,
+    ...steps.flatMap((step, index) => {
+      const described = catalog?.({ ...action, tool: step.tool, arguments: step.input, targets: step.targets })?.title;
+      return stepLines(step, index + 1, plainly(wordsOf(step.title, described), 200));
+    }),
+    ...blast.map((fact) => say`To know: ${plainly(asListed(fact))}`),
+    ...endOf(steps).map((guest) => say`Afterwards: ${plainly(foretoldWords(guest))}`),
+    ...unknown.map((fact) => say`Not foretold: ${plainly(asListed(fact))}`),
   ];
 }
 
-function stepLines({ tool, input, title, impact, undo, wait_seconds: waits }: PlanStep, number: number): readonly string[] {
+function stepLines({ tool, input, impact, undo, wait_seconds: waits }: PlanStep, number: number, what: Message): readonly Message[] {
   const { cluster: _shown, ...own } = input;
   const text = showPlainly(canonicalJson(own), maxStepArguments);
-  const whole = text.length <= maxStepArguments ? '' : ' (NOT SHOWN IN FULL: read the rest before you approve)';
-  const pause = waits === undefined ? '' : `, ${waits} s after the step before`;
+  const name = showPlainly(tool, 60);
   return [
-    `${number}. ${showPlainly(title, 200)}${pause}`,
-    `   ${showPlainly(tool, 60)} ${text}${whole}`,
-    `   ${effectWords(impact as Impact, undo)}`,
+    waits === undefined ? say`${number}. ${what}` : say`${number}. ${what}, ${waits} s after the step before`,
+    text.length <= maxStepArguments
+      ? say`   ${name} ${text}`
+      : say`   ${name} ${text} (NOT SHOWN IN FULL: read the rest before you approve)`,
+    say`   ${effectWords(impact as Impact, undo)}`,
   ];
 }
 
 /** That it can be undone, or not, says the way back. */
-function effectWords(impact: Impact, undo: Inverse): string {
-  const back = showPlainly(inverseWords(undo), 300);
-  return impact === 'disruptive' ? `It ${impactInWords[impact]}; it ${back}` : `It ${back}`;
+function effectWords(impact: Impact, undo: Inverse): Message {
+  const back = plainly(inverseWords(undo));
+  return impact === 'disruptive' ? say`It interrupts what runs there; it ${back}` : say`It ${back}`;
 }
 
 function isPlan(values: JsonObject): boolean {

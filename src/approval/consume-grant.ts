@@ -3,6 +3,7 @@
 import type { Grant, RequestRecord } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import type { RequestStore, TransitionResult } from '#kernel/ports/request-store';
+import { english } from '#kernel/text/message';
 import { type AnswerDeps, standingNow } from './accept-grant.ts';
 import { isIntact } from './card.ts';
 import type { GrantFlaw } from './grant.ts';
@@ -30,7 +31,7 @@ const words: Record<ConsumeFlaw, string> = {
   other_store:
     'the approval was given in another store than this one: the state directory was copied, swapped or linked; tell the person who runs this machine, then ask again',
   self_approval: 'the one who asked approved it, which does not count; somebody else has to',
-  needs_outside: `${outsideWords}; ask again`,
+  needs_outside: `${english(outsideWords)}; ask again`,
   not_allowed: 'who approved this may not approve such a call here; ask again, and another person has to answer',
 };
 

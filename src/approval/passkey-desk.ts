@@ -15,6 +15,7 @@ import type { Proof, Signed } from '#kernel/approval/proof';
 import type { GrantPayload } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import type { RequestStore } from '#kernel/ports/request-store';
+import { english, type Message, say } from '#kernel/text/message';
 import { type AnswerDeps, acceptGrant, prepareAnswer } from './accept-grant.ts';
 import { clonedWords, refuse } from './answer-words.ts';
 import { displayOf, personOf } from './grant.ts';
@@ -67,7 +68,7 @@ export function createAnswerDesk(
     },
     finishAnswer: async (value) => {
       const taken = answers.take(value);
-      if (!taken.ok) return refuse(taken.code, `${taken.why}; look at the request and answer again`);
+      if (!taken.ok) return refuse(taken.code, say`${taken.words}; look at the request and answer again`);
       const { begun, proof, counter } = taken;
       const grant = { payload: begun.payload, proof };
       return acceptGrant(grant, { ...deps, advances: () => deps.requests.advanceCounter(proof.credentialId, counter) }, begun.message);
@@ -94,7 +95,7 @@ export function createChangeDesk(
     },
     finishChange: async (value) => {
       const taken = changes.take(value);
-      if (!taken.ok) return { ok: false, code: taken.code, message: `nothing was changed: ${taken.why}; try again` };
+      if (!taken.ok) return { ok: false, code: taken.code, message: `nothing was changed: ${english(taken.words)}; try again` };
       const { begun, proof, counter } = taken;
       const signed = { payload: begun, proof };
       if (signatureFlaw(signed, await pinsOf(origin, deps)) !== undefined)
@@ -104,7 +105,7 @@ export function createChangeDesk(
           message: 'nothing was changed: the signature does not fit, or the passkey is not pinned any more',
         };
       if (!(await deps.requests.advanceCounter(proof.credentialId, counter)))
-        return { ok: false, code: 'bad_assertion', message: `nothing was changed: ${clonedWords}` };
+        return { ok: false, code: 'bad_assertion', message: `nothing was changed: ${english(clonedWords)}` };
       return deps.changes.accept(signed);
     },
   };
@@ -135,7 +136,7 @@ function approverOf(pin: ApproverKey): PasskeyApprover {
 }
 
 function notPinned({ requestId }: PasskeyAsk): AnswerResult {
-  return refuse('key_not_trusted', `request ${requestId} is not answered: this passkey is not pinned here (any more)`);
+  return refuse('key_not_trusted', say`request ${requestId} is not answered: this passkey is not pinned here (any more)`);
 }
 
 interface Answer {
@@ -145,7 +146,7 @@ interface Answer {
 
 type Taken<Work> =
   | { readonly ok: true; readonly begun: Work; readonly proof: Extract<Proof, { readonly kind: 'passkey' }>; readonly counter: number }
-  | { readonly ok: false; readonly code: 'bad_assertion' | 'challenge_over'; readonly why: string };
+  | { readonly ok: false; readonly code: 'bad_assertion' | 'challenge_over'; readonly words: Message };
 
 interface Asked {
   /** Of the credential. */
@@ -174,11 +175,11 @@ function createChallenges<Work>(origin: string, { clock }: Pick<AnswerDeps, 'clo
       const assertion = parseAssertion(value);
       const challenge = assertion && claimedChallenge(assertion);
       if (assertion === undefined || challenge === undefined)
-        return { ok: false, code: 'bad_assertion', why: 'this is no passkey’s answer' };
+        return { ok: false, code: 'bad_assertion', words: say`this is no passkey’s answer` };
       const found = waiting.get(challenge);
       waiting.delete(challenge);
       if (found === undefined || clock.now() >= found.until)
-        return { ok: false, code: 'challenge_over', why: 'this answer came too late, or was given already' };
+        return { ok: false, code: 'challenge_over', words: say`this answer came too late, or was given already` };
       const { clientDataJSON, authenticatorData, signature } = assertion.response;
       const proof = { kind: 'passkey', credentialId: assertion.id, clientDataJSON, authenticatorData, signature } as const;
       return { ok: true, begun: found.begun, proof, counter: counterOf(assertion) };

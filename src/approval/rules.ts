@@ -1,8 +1,10 @@
 /** Who may approve what, and how many have to. People are counted, not keys. */
+
 import { osUserOf } from '#kernel/agent';
 import type { ApprovalProgress, ApproverKey } from '#kernel/approval/answer';
 import { type Grant, grantsEnd, isSelfApproval, type RequestRecord } from '#kernel/approval/request';
-import { type Impact, impactInWords, impacts, stricterTier } from '#kernel/tiers';
+import { type Message, say } from '#kernel/text/message';
+import { type Impact, impacts, impactWords, stricterTier } from '#kernel/tiers';
 import { type DescribeAction, type Stakes, worse } from './card.ts';
 import { displayOf, type GrantFlaw, personOf, verifyGrant } from './grant.ts';
 import { hasPasskey, isWindowKey } from './signed.ts';
@@ -65,17 +67,17 @@ interface Asked {
 const ruleTable: readonly {
   readonly why: RuleFlaw;
   refuses(asked: Asked, context: RuleContext): boolean;
-  message(asked: Asked): string;
+  message(asked: Asked): Message;
 }[] = [
   {
     why: 'not_allowed',
     refuses: ({ stakes, person }, { rules }) => rules.who[stakes.impact]?.every((name) => personOf({ name }) !== person) ?? false,
-    message: ({ stakes, person }) => `\`${person}\` may not approve what ${impactInWords[stakes.impact]} here (\`approvals.who\`)`,
+    message: ({ stakes, person }) => say`\`${person}\` may not approve what ${impactWords[stakes.impact]} here (\`approvals.who\`)`,
   },
   {
     why: 'not_allowed',
     refuses: ({ record, pin }, { rules }) => !rules.ownUser && isOwnUsers(record, pin),
-    message: () => 'it was asked in this person’s own account, and somebody else has to approve (`approvals.ownUser`)',
+    message: () => say`it was asked in this person’s own account, and somebody else has to approve (\`approvals.ownUser\`)`,
   },
   {
     why: 'needs_outside',
@@ -85,7 +87,7 @@ const ruleTable: readonly {
   {
     why: 'not_allowed',
     refuses: ({ stakes, pin }, { pins }) => isWindowKey(pin) && isGrave(stakes) && hasPasskey(pins),
-    message: () => 'a passkey is pinned, so the key of a window approves nothing red any more',
+    message: () => say`a passkey is pinned, so the key of a window approves nothing red any more`,
   },
 ];
 
@@ -94,17 +96,16 @@ export function ruleFlaw(
   record: RequestRecord,
   { pin, approver }: { readonly pin: ApproverKey; readonly approver: string },
   context: RuleContext,
-): { readonly why: RuleFlaw; readonly message: string } | undefined {
+): { readonly why: RuleFlaw; readonly message: Message } | undefined {
   const person = personOf(pin);
   if ([approver, `user:${person}`].some((name) => isSelfApproval(record.agent, name)))
-    return { why: 'self_approval', message: `\`${person}\` asked for it` };
+    return { why: 'self_approval', message: say`\`${person}\` asked for it` };
   const asked = { record, pin, person, stakes: stakesOf(record, context.describe) };
   const rule = ruleTable.find(({ refuses }) => refuses(asked, context));
   return rule && { why: rule.why, message: rule.message(asked) };
 }
 
-export const outsideWords =
-  'it needs an approval from a display outside the agents’ account (a passkey on a phone, or of another user), because a browser inside it can be made to show another card';
+export const outsideWords = say`it needs an approval from a display outside the agents’ account (a passkey on a phone, or of another user), because a browser inside it can be made to show another card`;
 
 /** Where the asking user is not known, whatever is used inside the account counts as that user's. */
 function isOwnUsers({ agent }: RequestRecord, pin: ApproverKey): boolean {

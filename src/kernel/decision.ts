@@ -1,5 +1,7 @@
 /** The policy's answer as a value: what, which code, why, and the rules that made it. */
 
+import { english, type Message } from './text/message.ts';
+
 export type Effect = 'allow' | 'ask' | 'deny';
 
 export interface Decision {
@@ -8,6 +10,8 @@ export interface Decision {
   readonly code: string;
   /** One sentence for people: lower case, input in backticks, the next step at the end. */
   readonly reason: string;
+  /** The same for each reader's language, of what a card shows. */
+  readonly words?: Message;
   /** Ids of the rules behind it, the deciding one first. Empty only where nothing matched and the default applied. */
   readonly rules: readonly string[];
 }
@@ -18,8 +22,9 @@ export function allow(code: string, reason: string, rules: readonly string[] = [
   return { effect: 'allow', code, reason, rules };
 }
 
-export function ask(code: string, reason: string, rules: readonly string[] = []): Decision {
-  return { effect: 'ask', code, reason, rules };
+/** @param words for people: a card shows why it asks */
+export function ask(code: string, words: Message, rules: readonly string[] = []): Decision {
+  return { effect: 'ask', code, reason: english(words), words, rules };
 }
 
 export function deny(code: string, reason: string, rules: readonly string[] = []): Decision {

@@ -2,6 +2,7 @@
 
 import type { JsonObject } from './json.ts';
 import type { KnownEffect } from './known-effect.ts';
+import { asIs, type Message } from './text/message.ts';
 
 /** Who must act: the caller, the person who runs the cluster or this machine, or we. */
 export type Audience = 'user' | 'operator' | 'bug';
@@ -56,6 +57,11 @@ export function toFault(thrown: unknown): Fault {
   if (thrown instanceof Fault) return thrown;
   const firstLine = textOf(thrown).split('\n', 1)[0] ?? '';
   return new Fault('internal_error', `internal error: ${firstLine}`, { audience: 'bug', cause: thrown });
+}
+
+/** A failure's own words, for each reader's language. */
+export function faultMessage(thrown: unknown): Message {
+  return asIs(toFault(thrown).message);
 }
 
 /** Why something failed, for the end of a sentence that says what did: the file system's own words are no internal error there. */

@@ -3,6 +3,7 @@
  * other (docs/design.md#the-promises).
  */
 import type { JsonObject } from './json.ts';
+import { asListed, english, type Message, say, wordsOf } from './text/message.ts';
 
 /**
  * A guest at one moment. What is bound to it does not run once one of these is something else; a key that is absent could not be read, and has
@@ -26,7 +27,7 @@ export interface GuestCondition {
   readonly config?: Readonly<Record<string, string>>;
 }
 
-/** How a change is taken back: a call, or why there is none. */
+/** How a change is taken back: a call, or why there is none. It is signed with a plan: `loses` is `listed`. */
 export type Inverse =
   | {
       readonly tool: string;
@@ -34,13 +35,18 @@ export type Inverse =
       /** What does not come back with it. */
       readonly loses?: string;
     }
-  | { readonly none: string };
+  | { readonly none: string /** The same, for a card; not kept with a plan. */; readonly words?: Message };
+
+export function noWayBack(words: Message): Inverse {
+  return { none: english(words), words };
+}
 
 /** For the card: one sentence. */
-export function inverseWords(inverse: Inverse): string {
-  if ('none' in inverse) return `cannot be taken back: ${inverse.none}`;
+export function inverseWords(inverse: Inverse): Message {
+  if ('none' in inverse)
+    return say`cannot be taken back: ${inverse.words === undefined ? asListed(inverse.none) : wordsOf(inverse.none, inverse.words)}`;
   const { tool, loses } = inverse;
-  return `can be taken back by ${tool}${loses === undefined ? '' : `; ${loses}`}`;
+  return loses === undefined ? say`can be taken back by ${tool}` : say`can be taken back by ${tool}; ${asListed(loses)}`;
 }
 
 const partWords: Readonly<Record<string, string>> = {

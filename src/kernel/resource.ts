@@ -1,5 +1,6 @@
 /** What a call touches: first as the caller named it, then as what it is. */
 import type { ShownChange } from './effects.ts';
+import { english, joined, type Message, say } from './text/message.ts';
 import { showPlainly } from './text/text.ts';
 
 export const guestTypes = ['qemu', 'lxc'] as const;
@@ -211,17 +212,17 @@ export type Target =
   | DestinationResource
   | HeldResource;
 
-const described: { readonly [Kind in Target['kind']]: (target: Extract<Target, { kind: Kind }>) => string } = {
+const described: { readonly [Kind in Target['kind']]: (target: Extract<Target, { kind: Kind }>) => Message } = {
   guest: describeGuest,
-  new_guest: ({ vmid, pool }) => `new guest ${vmid}${pool === undefined ? '' : ` in pool ${pool}`}`,
-  node: ({ node }) => `node ${node}`,
-  storage: ({ storage, node }) => `storage ${storage} on ${node}`,
-  tags: ({ vmid, tags }) => `tags of guest ${vmid}: ${tags.length === 0 ? 'none' : tags.join(', ')}`,
-  service: ({ service, node }) => `${service} on ${node}`,
-  command: ({ text }) => `command ${JSON.stringify(text)}`,
-  path: ({ path }) => `path ${path}`,
-  destination: ({ host }) => `destination ${host}`,
-  held: ({ id }) => `held changes ${id}`,
+  new_guest: ({ vmid, pool }) => (pool === undefined ? say`new guest ${vmid}` : say`new guest ${vmid} in pool ${pool}`),
+  node: ({ node }) => say`node ${node}`,
+  storage: ({ storage, node }) => say`storage ${storage} on ${node}`,
+  tags: ({ vmid, tags }) => (tags.length === 0 ? say`tags of guest ${vmid}: none` : say`tags of guest ${vmid}: ${joined(tags)}`),
+  service: ({ service, node }) => say`${service} on ${node}`,
+  command: ({ text }) => say`command ${JSON.stringify(text)}`,
+  path: ({ path }) => say`path ${path}`,
+  destination: ({ host }) => say`destination ${host}`,
+  held: ({ id }) => say`held changes ${id}`,
 };
 
 /** Whether a stored target is of a kind that can be described. */
@@ -230,9 +231,14 @@ export function isTargetKind(kind: unknown): kind is Target['kind'] {
 }
 
 /** A target in few words for people: `VM 100 (web) on pve`, `node pve`, `docker.service on pve`. */
-export function describeTarget(target: Target): string {
+export function targetWords(target: Target): Message {
   // Sound: the table has, under each kind, the function for that kind.
-  return (described[target.kind] as (target: Target) => string)(target);
+  return (described[target.kind] as (target: Target) => Message)(target);
+}
+
+/** The same for models, and whatever else is English. */
+export function describeTarget(target: Target): string {
+  return english(targetWords(target));
 }
 
 /** Units without which a node is none of its cluster's, and carries no guest's traffic. */
@@ -247,6 +253,8 @@ export function tagsIn(text: unknown): readonly string[] {
 /** Of a name that anybody may give: what identifies the guest stands before and behind it, and must not be cut off. */
 const longestName = 64;
 
-function describeGuest({ guestType, vmid, name, node }: GuestTarget): string {
-  return `${guestType === 'qemu' ? 'VM' : 'container'} ${vmid}${name ? ` (${showPlainly(name, longestName)})` : ''}${node === '' ? '' : ` on ${node}`}`;
+function describeGuest({ guestType, vmid, name, node }: GuestTarget): Message {
+  const guest = guestType === 'qemu' ? say`VM ${vmid}` : say`container ${vmid}`;
+  const named = name ? say`${guest} (${showPlainly(name, longestName)})` : guest;
+  return node === '' ? named : say`${named} on ${node}`;
 }

@@ -1,4 +1,5 @@
 /** The closed vocabularies (docs/design.md#words). Each list is the single source of its union type. */
+import { type Message, say } from './text/message.ts';
 
 export const actionTiers = ['green', 'yellow', 'red', 'black'] as const;
 /** How dangerous a call is: `green` runs, `yellow` runs and is logged first, `red` needs a grant, `black` never runs. */
@@ -17,11 +18,11 @@ export const impacts = ['none', 'reversible', 'disruptive', 'irreversible'] as c
 export type Impact = (typeof impacts)[number];
 
 /** Of what a call does, for people: `It …`. */
-export const impactInWords: Readonly<Record<Impact, string>> = {
-  none: 'changes nothing',
-  reversible: 'can be undone',
-  disruptive: 'interrupts what runs there',
-  irreversible: 'cannot be undone',
+export const impactWords: Readonly<Record<Impact, Message>> = {
+  none: say`changes nothing`,
+  reversible: say`can be undone`,
+  disruptive: say`interrupts what runs there`,
+  irreversible: say`cannot be undone`,
 };
 
 export const permissions = [

@@ -17,6 +17,7 @@ import type { RequestStore } from './ports/request-store.ts';
 import type { NodeShell } from './ports/shell.ts';
 import type { WorkspaceFiles, WorkspaceSearch } from './ports/workspace.ts';
 import type { Resource, Target } from './resource.ts';
+import type { Message } from './text/message.ts';
 import type { ActionTier, Impact, Permission, SecurityLevel, ToolGroup } from './tiers.ts';
 
 /** What a handler ends with when nothing broke. A failure it expected is a value, too. */
@@ -143,7 +144,7 @@ export interface ToolDefinition<Input extends z.ZodObject = z.ZodObject> {
   /** Every resource the call touches. Without a caller: as for one who holds the least that the tool needs. */
   touches(input: z.output<Input>, caller?: Caller): readonly Resource[];
   /** The question a person is asked, from the resolved targets: `Stop VM 100 (web) on pve`. */
-  headline(input: z.output<Input>, targets: readonly Target[]): string;
+  headline(input: z.output<Input>, targets: readonly Target[]): Message;
   /**
    * What surely stands in the way, from live data: the call is refused with it before a person is asked. undefined where there is nothing, or
    * nothing that could be read. May reject: then the call goes on.
@@ -162,7 +163,7 @@ export interface ToolDefinition<Input extends z.ZodObject = z.ZodObject> {
   /** What stands still or is gone once it runs: what others lose by that is looked up, and told to the person who decides. Pure. */
   takes?(input: z.output<Input>, targets: readonly Target[]): readonly Loss[];
   /** Blast radius from live data, one sentence a fact. Only for tools that may ask. */
-  preview?(input: z.output<Input>, context: ToolContext): Promise<readonly string[]>;
+  preview?(input: z.output<Input>, context: ToolContext): Promise<readonly Message[]>;
   run(input: z.output<Input>, context: ToolContext): Promise<ToolResult>;
   /**
    * Keys of the result, at any depth, whose strings are free text from outside (a file, a command's output, notes): they are marked as data for

@@ -8,6 +8,7 @@ import { applyHeldTool } from '#kernel/effects';
 import { toFault } from '#kernel/errors';
 import { changedSince, inverseWords } from '#kernel/guest-condition';
 import { applyPlanTool } from '#kernel/plans/plan';
+import { english, type Message, say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import { impactOf } from '#kernel/tool';
 import { agentOfDraft, effectiveAction, sameCall } from './action.ts';
@@ -76,38 +77,42 @@ async function approvedBefore(state: Classified, id: string, context: ApproveCon
 }
 
 async function draftOf(state: Classified, bound: Pick<RequestDraft, 'action' | 'digest'>, context: ApproveContext): Promise<RequestDraft> {
+  const title = state.tool.headline(state.input, state.targets);
+  const risk = await riskOf(state, context);
+  const { reason, words } = state.decision;
   return {
     ...bound,
     tier: state.tier,
     impact: impactOf(state.tool, state.targets, state.input),
-    title: state.tool.headline(state.input, state.targets),
-    risk: await riskOf(state, context),
+    title: english(title),
+    risk: risk.map(english),
     code: state.decision.code,
-    reason: state.decision.reason,
+    reason,
+    words: { title, risk, ...(words === undefined ? {} : { reason: words }) },
     ...(state.claim === undefined ? {} : { claim: state.claim }),
     agent: agentOfDraft(context.call.agent),
   };
 }
 
 /** Promise 9: whether it can be taken back stands on the card before it is done. */
-async function riskOf(state: Classified, context: ApproveContext): Promise<readonly string[]> {
+async function riskOf(state: Classified, context: ApproveContext): Promise<readonly Message[]> {
   const { tool, input, before } = state;
   const back = tool.inverse === undefined || before === undefined ? [] : [inverseWords(tool.inverse(input, before))];
   return [...(await previewOf(state, context)), ...back, ...(state.notices ?? [])];
 }
 
-async function previewOf(state: Classified, context: ApproveContext): Promise<readonly string[]> {
+async function previewOf(state: Classified, context: ApproveContext): Promise<readonly Message[]> {
   const own = ownPreview(state, context);
   return [...(await own), ...(await lossLines(state, context.deps, context.deadline.signal))];
 }
 
-async function ownPreview(state: Classified, context: ApproveContext): Promise<readonly string[]> {
+async function ownPreview(state: Classified, context: ApproveContext): Promise<readonly Message[]> {
   if (state.tool.preview === undefined) return [];
   try {
     return await state.tool.preview(state.input, toolContext(state, context).context);
   } catch (thrown) {
     // The person is told that the facts are missing; the question itself stands.
-    return [`the blast radius could not be read: ${toFault(thrown).message}`];
+    return [say`the blast radius could not be read: ${toFault(thrown).message}`];
   }
 }
 
@@ -278,7 +283,7 @@ function closedRefusal(record: RequestRecord, now: number): Refusal {
       next: 'do not repeat the call; look at what it changed',
     };
   }
-  const why = record.status === 'expired' ? expiryInWords(record, now) : 'nothing was done';
+  const why = record.status === 'expired' ? english(expiryInWords(record, now)) : 'nothing was done';
   return {
     status: 'denied',
     code: `request_${record.status}`,

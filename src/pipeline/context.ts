@@ -5,11 +5,13 @@ import { digestOf } from '#approval/digest';
 import type { Deadline } from '#execution/deadline';
 import { type Agent, osUserOf } from '#kernel/agent';
 import type { EffectiveAction, RequestDraft, RequestRecord } from '#kernel/approval/request';
+import type { Decision } from '#kernel/decision';
 import { Fault } from '#kernel/errors';
 import { type KnownEffect, notSent } from '#kernel/known-effect';
 import { isRecordOfUser, type ReadableRequests, requestsOfUser } from '#kernel/of-user';
 import { applyPlanTool, type Plan } from '#kernel/plans/plan';
 import type { Target } from '#kernel/resource';
+import { english, say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import type { BlockReport, PlanDesk, ReportAnswer, SecurityView, Tool, ToolContext } from '#kernel/tool';
 import { decideReport, formatDestination, type LiveRule } from '#policy/auto-approve';
@@ -164,17 +166,20 @@ async function reportBlock(block: BlockReport, context: ReportContext): Promise<
   const decision = decideReport(block.reason, parsed, context.rules);
   if (decision.effect !== 'ask')
     return { kind: decision.effect === 'allow' ? 'allowed' : 'blocked', destination, rule: decision.rules[0] ?? decision.code };
-  const opened = await context.approvals.open(draftOf({ ...block, destination }, decision.reason, context));
+  const opened = await context.approvals.open(draftOf({ ...block, destination }, decision, context));
   if (opened.ok) return { kind: 'opened', record: opened.record, destination };
   const { why } = opened;
   return { kind: 'refused', why: why === 'id_taken' || why === 'too_many' ? why : 'not_opened' };
 }
 
-function draftOf(block: BlockReport, why: string, { tool, agent }: ReportContext): RequestDraft {
+const settles = say`Approving settles this report. It allows no tool call.`;
+
+function draftOf(block: BlockReport, why: Decision, { tool, agent }: ReportContext): RequestDraft {
   const { requestId, reason, destination, pattern } = block;
   const target: Target = { kind: 'destination', access: 'read', host: destination };
   // SECURITY: without the pattern. The action is what agents' tools, digests and cards are made from.
   const shown = { request_id: requestId, reason, destination };
+  const title = tool.headline(shown, [target]);
   const action: EffectiveAction = {
     tool: tool.name,
     arguments: shown,
@@ -188,10 +193,11 @@ function draftOf(block: BlockReport, why: string, { tool, agent }: ReportContext
     digest: digestOf(action),
     tier: tool.tier,
     impact: tool.impact,
-    title: tool.headline(shown, [target]),
-    risk: ['Approving settles this report. It allows no tool call.'],
+    title: english(title),
+    risk: [english(settles)],
     code: reason,
-    reason: why,
+    reason: why.reason,
+    words: { title, risk: [settles], ...(why.words === undefined ? {} : { reason: why.words }) },
     agent: agentOfDraft(agent),
     reported: { reason, destination, ...(pattern === undefined ? {} : { pattern }) },
     reportId: requestId,

@@ -2,6 +2,7 @@
  * What decides about a call, stage by stage. Running, explaining and consuming a grant go over these same answers: the first two over
  * `decideCall`, the last over its end, `decideTargets`, since the target may have changed while a person was thinking.
  */
+
 import { lowestTierWith, permits } from '#identity/permissions';
 import { errorTolerance, successesToRestore } from '#identity/standing';
 import type { Agent } from '#kernel/agent';
@@ -9,6 +10,7 @@ import { allow, ask, type Decision, deny, strictest } from '#kernel/decision';
 import type { JsonObject } from '#kernel/json';
 import { notSent } from '#kernel/known-effect';
 import type { CommandResource, HeldResource, PathResource, Target } from '#kernel/resource';
+import { asListed, english, say } from '#kernel/text/message';
 import type { ActionTier, SecurityLevel } from '#kernel/tiers';
 import type { Tool } from '#kernel/tool';
 import { decideFetch, ruleSubject, settleByRules } from '#policy/auto-approve';
@@ -313,8 +315,10 @@ async function judgeCommand(target: CommandResource, { settings, judge }: Classi
 /** Nothing degrades in silence: where the sandbox is not enforced, every command asks or is refused. */
 function containment(sandbox: { readonly state: string; readonly reason: string }, required: boolean): Decision | undefined {
   if (sandbox.state === 'enforced') return undefined;
-  const why = `the OS sandbox is ${sandbox.state}: ${sandbox.reason}`;
-  return required ? deny('sandbox_required', why, ['sandbox:required']) : ask('sandbox_not_enforced', why, [`sandbox:${sandbox.state}`]);
+  const why = say`the OS sandbox is ${sandbox.state}: ${asListed(sandbox.reason)}`;
+  return required
+    ? deny('sandbox_required', english(why), ['sandbox:required'])
+    : ask('sandbox_not_enforced', why, [`sandbox:${sandbox.state}`]);
 }
 
 async function judgePath(target: PathResource, agent: Agent, { judge }: ClassifyDeps): Promise<Judged> {

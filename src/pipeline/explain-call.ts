@@ -40,7 +40,9 @@ function inAll(stages: readonly StageReport[]): Decision {
 
 function withoutSecrets({ decision, detail, ...entry }: StageReport, deps: PipelineDeps): StageReport {
   const options = redactionOf(deps);
-  const shown = { ...decision, reason: redactText(decision.reason, options) };
+  // SECURITY: its words would have them still.
+  const { words: _unredacted, ...plain } = decision;
+  const shown = { ...plain, reason: redactText(decision.reason, options) };
   return { ...entry, decision: shown, ...(detail === undefined ? {} : { detail: redactObject(detail, options) }) };
 }
 

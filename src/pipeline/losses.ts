@@ -1,9 +1,11 @@
 /** What others lose by a call, from live data: for its card, and for a plan's. What could not be read is said, never guessed. */
+
 import { canonicalAddress } from '#kernel/address';
-import { toFault } from '#kernel/errors';
+import { faultMessage } from '#kernel/errors';
 import { type JsonObject, wordOf } from '#kernel/json';
 import type { ClusterPort, GuestRow } from '#kernel/ports/cluster';
 import { tagsIn } from '#kernel/resource';
+import { english, type Message, plural, say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import type { Loss } from '#kernel/tool';
 import { blastRadius, type RadiusFacts, type RadiusGuest, radiusLines } from '#policy/blast/blast-radius';
@@ -25,7 +27,7 @@ export async function lossLines(
   { tool, input, targets, cluster, inventory }: Classified,
   deps: CallDeps,
   caller: AbortSignal,
-): Promise<readonly string[]> {
+): Promise<readonly Message[]> {
   const losses = tool.takes?.(input, targets) ?? [];
   const access = deps.clusters.get(cluster ?? '')?.access;
   if (losses.length === 0 || access === undefined) return [];
@@ -34,7 +36,7 @@ export async function lossLines(
     return linesOf(losses, look, { cluster: cluster ?? '', roles: deps.settings.roles, bore: inventory?.bore });
   } catch (thrown) {
     caller.throwIfAborted();
-    return [`what else depends on it could not be read: ${toFault(thrown).message}`];
+    return [say`what else depends on it could not be read: ${faultMessage(thrown)}`];
   }
 }
 
@@ -59,19 +61,30 @@ export function linesOf(
   losses: readonly Loss[],
   { facts: seen, rows, unread, tasks }: RadiusLook,
   { cluster, roles: all, bore = new Map() }: Declared,
-): readonly string[] {
+): readonly Message[] {
   const roles = rolesIn(cluster, all);
   const facts = withRoles(seen, roles, new Map(rows.map((row) => [row.vmid, thingOf(row, { cluster, bore })])));
   const lines = losses.flatMap((loss) => [
-    ...rolesOf(loss, roles).map((role) => `it ${roleWords(role)}`),
+    ...rolesOf(loss, roles).map((role) => say`it ${roleWords(role)}`),
     ...radiusLines(loss, blastRadius(facts, loss), facts, (vmid) => nameIn(rows, vmid)),
-    ...tasks.filter((task) => isOn(task, loss)).map((task) => `a task runs on it: ${words(task['type'])} by ${words(task['user'])}`),
+    ...tasks.filter((task) => isOn(task, loss)).map((task) => say`a task runs on it: ${words(task['type'])} by ${words(task['user'])}`),
   ]);
   const left =
     unread === 0
       ? []
-      : [`of ${unread} other running guest${unread === 1 ? '' : 's'} it is not known what they depend on: not readable, or too many`];
-  return [...new Set([...lines, ...left])];
+      : [
+          plural(
+            unread,
+            say`of 1 other running guest it is not known what they depend on: not readable, or too many`,
+            say`of ${unread} other running guests it is not known what they depend on: not readable, or too many`,
+          ),
+        ];
+  return unlike([...lines, ...left]);
+}
+
+/** Each thing once. */
+function unlike(lines: readonly Message[]): readonly Message[] {
+  return [...new Map(lines.map((line) => [english(line), line])).values()];
 }
 
 function rolesOf(loss: Loss, roles: readonly Role[]): readonly Role[] {
@@ -94,10 +107,10 @@ function words(value: unknown): string {
   return showPlainly(typeof value === 'string' ? value : '?', 60);
 }
 
-function nameIn(rows: readonly GuestRow[], vmid: number): string {
+function nameIn(rows: readonly GuestRow[], vmid: number): Message {
   const row = rows.find((one) => one.vmid === vmid);
-  const kind = row?.type === 'lxc' ? 'container' : 'VM';
-  return `${kind} ${vmid}${row?.name === undefined ? '' : ` (${showPlainly(row.name, 40)})`}`;
+  const guest = row?.type === 'lxc' ? say`container ${vmid}` : say`VM ${vmid}`;
+  return row?.name === undefined ? guest : say`${guest} (${showPlainly(row.name, 40)})`;
 }
 
 /** @throws {Fault} where the cluster's own lists cannot be read */
@@ -151,7 +164,7 @@ function isManaged({ raw }: GuestRow): boolean {
 
 export interface Foresight {
   /** One line a fact; asked right before the step runs on the copy. */
-  losses(losses: readonly Loss[]): Promise<readonly string[]>;
+  losses(losses: readonly Loss[]): Promise<readonly Message[]>;
 }
 
 interface ForesightSources {
@@ -175,7 +188,7 @@ export function foresee({ live, declared, ...copied }: ForesightSources): Foresi
         return linesOf(losses, { ...(await lookLater(await first, copied)), tasks: [] }, declared);
       } catch (thrown) {
         copied.signal.throwIfAborted();
-        return [`what else depends on its guests could not be read: ${toFault(thrown).message}`];
+        return [say`what else depends on its guests could not be read: ${faultMessage(thrown)}`];
       }
     },
   };

@@ -1,4 +1,5 @@
 /** protect: literal arguments first, then what they turn out to be. */
+
 import { allow, type Decision } from '#kernel/decision';
 import { Fault } from '#kernel/errors';
 import { type JsonObject, wordOf } from '#kernel/json';
@@ -14,6 +15,7 @@ import {
   type Target,
   tagsIn,
 } from '#kernel/resource';
+import { joined, type Message, plural, say } from '#kernel/text/message';
 import { effectiveTier } from '#policy/classify';
 import { type DerivedProtection, protectionApplies, protectLiteral, protectTarget } from '#policy/protected-resources';
 import { guestAddresses, type Inventory, resolveTarget } from '#policy/resolve-target';
@@ -71,7 +73,7 @@ async function resolveAll(state: Validated & Pick<Resolved, 'tier'>, context: Re
 
 interface Protection {
   readonly refused?: Decision;
-  readonly notices: readonly string[];
+  readonly notices: readonly Message[];
   readonly remembered?: Pick<Inventory, 'bore' | 'gained'>;
 }
 
@@ -120,10 +122,15 @@ function withNode<T extends Extract<Target, { kind: 'service' }>>(
   return { ...target, addresses: nodes.find(({ node }) => node === target.node)?.addresses ?? [] };
 }
 
-function unreadNeeds(vmids: readonly number[]): readonly string[] {
+function unreadNeeds(vmids: readonly number[]): readonly Message[] {
   if (vmids.length === 0) return [];
+  const guests = joined(vmids.slice(0, 8));
   return [
-    `what protected guest${vmids.length === 1 ? '' : 's'} ${vmids.slice(0, 8).join(', ')} depend${vmids.length === 1 ? 's' : ''} on could not be read`,
+    plural(
+      vmids.length,
+      say`what protected guest ${guests} depends on could not be read`,
+      say`what protected guests ${guests} depend on could not be read`,
+    ),
   ];
 }
 
@@ -185,7 +192,7 @@ function poolsDecide({
   return protectedList.pools !== undefined || selectors.some((selector) => selector?.pools !== undefined);
 }
 
-function lostTags({ guests }: Inventory, derived: DerivedProtection): readonly string[] {
+function lostTags({ guests }: Inventory, derived: DerivedProtection): readonly Message[] {
   const there = new Set(guests.map(({ vmid }) => vmid));
   return [...(derived.tagged ?? [])].flatMap(([vmid, { tag, lost }]) => (lost && there.has(vmid) ? [lostWords(vmid, tag)] : []));
 }
@@ -208,8 +215,8 @@ async function addressed(guest: GuestTarget, configured: ConfiguredCluster, sign
   return { ...guest, addresses: guestAddresses(config) };
 }
 
-function lostWords(vmid: number, tag: string): string {
-  return `guest ${vmid} lost the protecting tag \`${tag}\` without a person’s consent; it is protected all the same (see \`banksman doctor\`)`;
+function lostWords(vmid: number, tag: string): Message {
+  return say`guest ${vmid} lost the protecting tag \`${tag}\` without a person’s consent; it is protected all the same (see \`banksman doctor\`)`;
 }
 
 interface ChosenCluster {

@@ -1,10 +1,12 @@
 /** The vocabulary of the stages: each is a plain function that hands on a fuller state, or refuses. */
+
 import type { Decision } from '#kernel/decision';
 import type { Fault } from '#kernel/errors';
 import type { GuestCondition } from '#kernel/guest-condition';
 import type { JsonObject } from '#kernel/json';
 import type { OutcomeStatus } from '#kernel/outcome';
 import type { Resource, Target } from '#kernel/resource';
+import type { Message } from '#kernel/text/message';
 import type { ActionTier } from '#kernel/tiers';
 import type { Tool } from '#kernel/tool';
 import type { Inventory } from '#policy/resolve-target';
@@ -38,7 +40,7 @@ export interface Resolved extends Validated {
   /** The cluster's rows that say so; undefined where the call names nothing in a cluster. */
   readonly inventory?: Inventory;
   /** What the person who is asked next is told besides: of guests that lost a protecting tag. */
-  readonly notices?: readonly string[];
+  readonly notices?: readonly Message[];
 }
 
 /** After classify: run or ask. */

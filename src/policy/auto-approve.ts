@@ -20,6 +20,7 @@
 import { type AutoApproveAction, autoApproveActions, type BlockReason, defaultApprovalDomains } from '#kernel/approval/security';
 import { allow, ask, type Decision, deny } from '#kernel/decision';
 import type { Target } from '#kernel/resource';
+import { say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import type { ActionTier, SecurityLevel } from '#kernel/tiers';
 import { type Destination, matchesDestination, parseDestination } from './destinations.ts';
@@ -130,7 +131,7 @@ export function settleByRules(decisions: readonly Decision[], subject: RuleSubje
   if (first.action === 'block')
     return [deny('blocked_by_rule', `a person’s rule \`${first.pattern.text}\` refuses this`, [name]), ...decisions];
   if (first.action === 'prompt')
-    return [ask('confirmation_required', `a person’s rule \`${first.pattern.text}\` asks about this each time`, [name]), ...decisions];
+    return [ask('confirmation_required', say`a person’s rule \`${first.pattern.text}\` asks about this each time`, [name]), ...decisions];
   return lift(decisions, subject, matching);
 }
 
@@ -225,14 +226,14 @@ function byRule({ pattern, action }: LiveRule, shown: string): Decision {
   const names = [`auto-approve:${pattern.text}`];
   if (action === 'block') return deny('destination_blocked', `a person’s rule blocks ${shown}`, names);
   if (action === 'allow') return allow('destination_allowed', `a person’s rule allows ${shown}`, names);
-  return ask('network_blocked', `a person’s rule asks about ${shown} each time`, names);
+  return ask('network_blocked', say`a person’s rule asks about ${shown} each time`, names);
 }
 
 function unlisted(shown: string, level: SecurityLevel): Decision {
   const names = ['agent.destination', `level:${level}`];
   if (level === 'relaxed') return allow('network_allowed', `security level relaxed lets ${shown}`, names);
   if (level === 'strict') return deny('network_blocked', `nobody has listed ${shown}, and level strict refuses that`, names);
-  return ask('network_blocked', `nobody has listed ${shown}`, names);
+  return ask('network_blocked', say`nobody has listed ${shown}`, names);
 }
 
 // Whether a reported block needs a person's answer.
@@ -248,10 +249,10 @@ export function decideReport(reason: BlockReason, destination: Destination, rule
   const rule = strictestOf(rules.filter(({ pattern }) => pattern.kind === 'destination' && matchesDestination(pattern.host, destination)));
   const name = rule === undefined ? [] : [`auto-approve:${rule.pattern.text}`];
   if (rule?.action === 'block') return deny('destination_blocked', 'a person’s rule blocks this destination', name);
-  if (rule?.action === 'prompt') return ask(reason, 'a person’s rule asks about this destination each time', name);
-  if (foundInContent.has(reason)) return ask(reason, 'what was found there is for a person to judge', [`reason:${reason}`]);
+  if (rule?.action === 'prompt') return ask(reason, say`a person’s rule asks about this destination each time`, name);
+  if (foundInContent.has(reason)) return ask(reason, say`what was found there is for a person to judge`, [`reason:${reason}`]);
   if (rule?.action === 'allow') return allow('destination_allowed', 'a person’s rule allows this destination', name);
   const domain = defaultApprovalDomains.find((pattern) => matchesDestination(pattern, destination));
   if (domain !== undefined) return allow('destination_allowed', 'approvals are sent through this domain', [`approval-domain:${domain}`]);
-  return ask(reason, 'nobody has listed this destination', ['default']);
+  return ask(reason, say`nobody has listed this destination`, ['default']);
 }

@@ -1,5 +1,7 @@
 /** Action tier × security level (docs/design.md#who-may-do-what). Pure. */
+
 import { allow, ask, type Decision, deny } from '#kernel/decision';
+import { say } from '#kernel/text/message';
 import { type ActionTier, type SecurityLevel, stricterTier } from '#kernel/tiers';
 
 /** What configuration says about one tool: it may only make it stricter. */
@@ -14,13 +16,13 @@ export function decideTier(toolName: string, tier: ActionTier, level: SecurityLe
     case 'black':
       return deny('black_tier', `\`${toolName}\` is never run by an agent; a person must do it by hand`, ['tier:black']);
     case 'red':
-      return ask('confirmation_required', `\`${toolName}\` needs a person's approval for exactly this call`, [
+      return ask('confirmation_required', say`\`${toolName}\` needs a person's approval for exactly this call`, [
         'tier:red',
         `level:${level}`,
       ]);
     case 'yellow':
       return level === 'strict'
-        ? ask('confirmation_required', `\`${toolName}\` needs a person's approval at security level strict`, [
+        ? ask('confirmation_required', say`\`${toolName}\` needs a person's approval at security level strict`, [
             'tier:yellow',
             'level:strict',
           ])

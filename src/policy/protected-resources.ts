@@ -2,6 +2,7 @@
  * Protected resources (docs/design.md#the-path-of-a-call): refused before tier and approval are looked at, whatever name, case, number format or address is
  * used for them. Pure: what a thing really is has been found out by the caller.
  */
+
 import { canonicalAddress } from '#kernel/address';
 import { allow, type Decision, deny } from '#kernel/decision';
 import {
@@ -13,6 +14,7 @@ import {
   type StorageTarget,
   type Target,
 } from '#kernel/resource';
+import { english } from '#kernel/text/message';
 import type { ActionTier } from '#kernel/tiers';
 import { type Role, roleWords, serverOf } from './blast/roles.ts';
 import { type TaggedGuest, type TagsOfGuests, taggedGuests } from './deciding-tags.ts';
@@ -228,7 +230,7 @@ function isDeclared(target: GuestTarget | NodeTarget | ServiceTarget, { needs }:
   if (need === undefined || target.access === 'read') return unprotected;
   const what = target.kind === 'guest' ? `guest ${target.vmid}` : `node \`${target.node}\``;
   const { vmid, role } = need;
-  const given = `${what} ${roleWords(role)}; protected guest ${vmid} depends on it`;
+  const given = `${what} ${english(roleWords(role))}; protected guest ${vmid} depends on it`;
   return refuse(given, `roles.${role.name}`, `derived.${role.as}-of:${vmid}`);
 }
 

@@ -3,7 +3,9 @@
  * reboots the node (it carries no RefuseManualStart), and restarting a guest's scope or container unit stops that guest. And those that
  * it restarts only when a person agrees, since more hangs on them. Pure.
  */
+
 import { allow, ask, type Decision, deny } from '#kernel/decision';
+import { asListed, listed, say } from '#kernel/text/message';
 import { splitNames } from '#kernel/text/text';
 
 /** Everything else (scope, slice, target, mount, swap, device …) stops or isolates more than one service. */
@@ -33,34 +35,34 @@ const riskyUnits: readonly RiskyUnits[] = [
     kind: 'network',
     units: splitNames(`frr ifup* ipsec networking networkmanager network-manager nftables openvpn* openvswitch* ovs* strongswan*
       systemd-networkd* tailscaled wg-quick wpa_supplicant zerotier-one`),
-    loses: 'the node and its guests may lose the network, and then nobody reaches the node from here to put it right',
+    loses: listed('the node and its guests may lose the network, and then nobody reaches the node from here to put it right'),
   },
   {
     kind: 'cluster',
     units: ['corosync*', 'pve-cluster', 'pve-ha-crm', 'pve-ha-lrm'],
-    loses: 'the node may drop out of the cluster: without quorum nothing can be changed, and a node with HA guests is reset',
+    loses: listed('the node may drop out of the cluster: without quorum nothing can be changed, and a node with HA guests is reset'),
   },
   {
     kind: 'storage',
     units: splitNames(`blk-availability dm-event drbd* glusterd iscsi* linstor* lvm* mdadm* mdmonitor* multipath* nfs* nvmet* open-iscsi
       rpc-* rpcbind rtslib-fb-targetctl target zfs*`),
-    loses: 'guests whose disks lie behind it may hang or lose what they are writing',
+    loses: listed('guests whose disks lie behind it may hang or lose what they are writing'),
   },
   {
     kind: 'ceph',
     units: ['ceph*', 'radosgw'],
-    loses: 'the guests of all nodes may stop at their next disk access until Ceph has recovered',
+    loses: listed('the guests of all nodes may stop at their next disk access until Ceph has recovered'),
   },
   {
     kind: 'containers',
     // Its file system is mounted in every running container; a restart takes it away, only a reload does not.
     units: ['lxcfs'],
-    loses: 'running containers may lose what they read below /proc until each is restarted',
+    loses: listed('running containers may lose what they read below /proc until each is restarted'),
   },
   {
     kind: 'access',
     units: ['dbus', 'dbus-broker', 'dropbear', 'ssh', 'sshd', 'systemd-logind'],
-    loses: 'this way to the node is gone if it does not come up again',
+    loses: listed('this way to the node is gone if it does not come up again'),
   },
 ];
 
@@ -90,7 +92,7 @@ export function decideServiceUnit(unit: string): Decision {
     ]);
   }
   const risk = riskOf(stem);
-  if (risk !== undefined) return ask('risky_unit', `restarting \`${unit}\`: ${risk.loses}`, [`service.${risk.kind}:${stem}`]);
+  if (risk !== undefined) return ask('risky_unit', say`restarting \`${unit}\`: ${asListed(risk.loses)}`, [`service.${risk.kind}:${stem}`]);
   return allow('service_unit', `\`${unit}\` is one service`, ['service.unit-kind']);
 }
 

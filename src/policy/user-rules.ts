@@ -3,8 +3,10 @@
  * a `deny` and an `ask` come on top of everything. An `allow` only lifts, over ssh, the refusal of a program that no page knows; in the
  * workspace, the question where commands do not run over a view.
  */
+
 import * as z from 'zod';
 import { allow, ask, type Decision, deny } from '#kernel/decision';
+import { english, say } from '#kernel/text/message';
 import type { Dialect } from './ssh/line.ts';
 import { readStrictLine } from './ssh/read-line.ts';
 
@@ -43,9 +45,10 @@ export function fitsUserRule(rule: UserRule, words: readonly string[]): boolean 
 
 /** What the rule says where it fits. */
 export function userDecision({ id, effect, justification }: UserRule): Decision {
-  const make = { allow, ask, deny }[effect];
-  const code = { allow: 'allowed', ask: 'confirmation_required', deny: 'COMMAND_BLOCKED' }[effect];
-  return make(code, `the rule \`${id}\` of the settings: ${justification}`, [`user.${id}`]);
+  const why = say`the rule \`${id}\` of the settings: ${justification}`;
+  const rules = [`user.${id}`];
+  if (effect === 'ask') return ask('confirmation_required', why, rules);
+  return effect === 'allow' ? allow('allowed', english(why), rules) : deny('COMMAND_BLOCKED', english(why), rules);
 }
 
 const oneCommand: Dialect = { nonAscii: true, limits: { length: 2_000, words: 64, commands: 1 } };

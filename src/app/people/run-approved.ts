@@ -1,4 +1,5 @@
 /** A call as it was asked, run once by a person’s hand because the agent no longer waits. */
+
 import type { Stakes } from '#approval/card';
 import { agentOf } from '#identity/agents';
 import type { App, ByHandRun } from '#kernel/app';
@@ -7,6 +8,7 @@ import { reasonArgument } from '#kernel/arguments';
 import { applyHeldTool } from '#kernel/effects';
 import type { Outcome } from '#kernel/outcome';
 import type { Target } from '#kernel/resource';
+import type { Message } from '#kernel/text/message';
 import type { ModelTier } from '#kernel/tiers';
 import { impactOf } from '#kernel/tool';
 import type { PipelineDeps } from '#pipeline/deps';
@@ -93,7 +95,7 @@ export function byHand(
  * The title, tier and impact that the catalog gives an action. A stored title that differs was not written by the pipeline.
  * undefined for a tool this version does not know, or an action its schema refuses.
  */
-export function describeAction(action: EffectiveAction): ({ readonly title: string } & Stakes) | undefined {
+export function describeAction(action: EffectiveAction): ({ readonly title: Message } & Stakes) | undefined {
   const tool = allTools.find((entry) => entry.name === action.tool);
   const input = tool?.input.safeParse(action.arguments);
   if (tool === undefined || !input?.success) return undefined;

@@ -2,6 +2,7 @@
  * Snapshots that plans take before their own risky steps, as ways back: which they are, which are still there, and the plan that cleans
  * them up once a person approves it.
  */
+
 import { randomBytes } from 'node:crypto';
 import type { Finding, KeptSnapshot } from '#kernel/app';
 import type { RequestRecord } from '#kernel/approval/request';
@@ -12,6 +13,7 @@ import { applyPlanTool, mostSteps, type ProposedStep, type StepRefusal, undoSnap
 import { planIn } from '#kernel/plans/plan-progress';
 import type { ClusterPort } from '#kernel/ports/cluster';
 import type { RequestStore } from '#kernel/ports/request-store';
+import { listed } from '#kernel/text/message';
 import type { ConfiguredCluster } from '#pipeline/deps';
 
 /** Plans that are looked through, newest first. LIMIT: of those that the store no longer keeps nobody knows what they took. */
@@ -144,5 +146,5 @@ export function wayBack(inverse: Inverse, { tool, arguments: values, kept }: Num
   if (!('none' in inverse) || kept === undefined || tool.startsWith('delete_')) return inverse;
   const { vmid, cluster } = values;
   const input = { vmid, name: kept, ...(cluster === undefined ? {} : { cluster }) };
-  return { tool: 'rollback_snapshot', input, loses: 'what its disks and memory hold by then is lost' };
+  return { tool: 'rollback_snapshot', input, loses: listed('what its disks and memory hold by then is lost') };
 }

@@ -1,9 +1,12 @@
 /** A plan's rehearsal: every step goes the path of a call, and its tool runs, on a copy of the cluster as it is now. */
+
 import { startDeadline } from '#execution/deadline';
 import { toFault } from '#kernel/errors';
+import { type Inverse, noWayBack } from '#kernel/guest-condition';
 import { type JsonObject, wordOf } from '#kernel/json';
 import { foretold, isPlannable, type Plan, type PlanStep, type ProposedStep, type Rehearsal, type StepRefusal } from '#kernel/plans/plan';
 import type { Resource } from '#kernel/resource';
+import { english, say } from '#kernel/text/message';
 import { impactOf, type ToolResult } from '#kernel/tool';
 import { lastingTarget } from '#pipeline/action';
 import { toolContext } from '#pipeline/context';
@@ -173,7 +176,7 @@ async function rehearseStep(step: NumberedStep, stage: Stage): Promise<Failed | 
   if (obstacle !== undefined) return byRefusal(obstacle);
   const { tool, input, targets } = state;
   const losses = await Promise.all([
-    stage.foresight.losses(tool.takes?.(input, targets) ?? []),
+    stage.foresight.losses(tool.takes?.(input, targets) ?? []).then((lines) => lines.map(english)),
     stage.facts.of(targets, impactOf(tool, targets, input)),
   ]);
   const result = await perform(state, stage);
@@ -209,15 +212,20 @@ async function stepOf(
   const vmids = before.map(({ vmid }) => vmid);
   const after = await conditionsNow(copy.access.api, vmids, of.signal);
   return {
-    ...{ tool: tool.name, input, ...(waits === undefined ? {} : { wait_seconds: waits }), title: tool.headline(input, targets) },
+    ...{ tool: tool.name, input, ...(waits === undefined ? {} : { wait_seconds: waits }), title: english(tool.headline(input, targets)) },
     ...{
       impact: impactOf(tool, targets, input),
       targets: targets.map(lastingTarget),
       ...{ resources, losses, limits: timesAhead(state, deps), counts: changes(state) },
     },
     ...{ before: foretold(before), after: foretold(after) },
-    undo: wayBack(tool.inverse?.(input, before, result.result) ?? { none: 'it has no way back' }, step),
+    undo: stored(wayBack(tool.inverse?.(input, before, result.result) ?? noWayBack(say`it has no way back`), step)),
   };
+}
+
+/** What is signed is in English alone. */
+function stored(inverse: Inverse): Inverse {
+  return 'none' in inverse ? { none: inverse.none } : inverse;
 }
 
 /** A fact is said of the first step that it is true of. */

@@ -1,8 +1,10 @@
 /** What a plan's card says of the guests of each step, from live data: locks, what runs on them, and whether they could be restored. */
+
 import { type JsonObject, textOf, wordOf } from '#kernel/json';
 import type { Clock } from '#kernel/ports/clock';
 import type { ClusterPort } from '#kernel/ports/cluster';
 import { describeTarget, type GuestTarget, type Target } from '#kernel/resource';
+import { english } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import type { Impact } from '#kernel/tiers';
 import { backupFact } from '#tools/support/operation-facts';
@@ -34,7 +36,7 @@ export function stepFacts({ live, copy, clock, signal }: FactSources): StepFacts
     return [
       ...(lock === undefined ? [] : [`locked by \`${showPlainly(lock, 40)}\``]),
       ...(tasks?.flatMap((task) => taskWords(task, guest)) ?? ['what runs on it could not be read']),
-      ...(backups === undefined ? [] : [backups]),
+      ...(backups === undefined ? [] : [english(backups)]),
     ];
   };
   return {

@@ -1,4 +1,5 @@
 /** What a recorded call is decided in: the settings of one side, and of the world what the record tells, or what is so now. */
+
 import type { Decision, Effect } from '#kernel/decision';
 import { allow, ask, deny } from '#kernel/decision';
 import { Fault } from '#kernel/errors';
@@ -8,6 +9,7 @@ import type { ClusterPort, GuestRow, NodeRow } from '#kernel/ports/cluster';
 import type { ViewStatus } from '#kernel/ports/command-runner';
 import type { PathFacts } from '#kernel/ports/path-facts';
 import type { CommandResource, PathUse, Target } from '#kernel/resource';
+import { say } from '#kernel/text/message';
 import type { Tool } from '#kernel/tool';
 import { decideCall, passStages } from '#pipeline/decide-call';
 import type { ConfiguredCluster, DecidingDeps, PolicySettings, WorkspaceJudge } from '#pipeline/deps';
@@ -257,7 +259,7 @@ function agreedPath({ rules }: RecordedCall, name: string, { use, root }: PathAs
   const byName = decidePath(name, lists ? 'list' : use, { ground: { roots: [root], platform: 'posix' }, facts });
   if (byName.effect === 'ask') return byName;
   const [rule = ''] = rules;
-  if (rule.startsWith('path.')) return ask(ruleCode[rule] ?? 'CONTROL_FILE', 'a person had to agree to this path', rules);
+  if (rule.startsWith('path.')) return ask(ruleCode[rule] ?? 'CONTROL_FILE', say`a person had to agree to this path`, rules);
   throw new Fault(notRecorded, 'why a person had to agree to its path is not recorded');
 }
 

@@ -1,8 +1,10 @@
 /** What an agent's own tools open and start, on the machine as it is: no sandbox stands around them. */
+
 import { accessSync, constants, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { allow, ask, type Decision, deny } from '#kernel/decision';
 import type { PathUse } from '#kernel/resource';
+import { say } from '#kernel/text/message';
 import { isThroughRun } from '#policy/effects/decide-agent-shell';
 import { isSecretPath } from '#policy/paths/secret-files';
 import { defaultConfigFile, defaultStateDir } from '../config/paths.ts';
@@ -32,11 +34,11 @@ function outside(names: readonly string[]): Decision {
   if (names.some((name) => own.some((place) => isIn(name, place))))
     return deny('OWN_FILE', 'this is Banksman’s own state or configuration, which no tool touches', ['path.own']);
   if (names.some((name) => isSecretPath(name.split(path.sep).filter((part) => part !== ''))))
-    return ask('SECRET_FILE', 'the name stands for a secret; a person must agree', ['path.secret-files']);
+    return ask('SECRET_FILE', say`the name stands for a secret; a person must agree`, ['path.secret-files']);
   const isEverybodys = names.every((name) => everybodys.some((place) => isIn(name, place)));
   return isEverybodys
     ? allow('allowed', 'every program of this machine may read it', ['path.everybodys'])
-    : ask('PATH_OUTSIDE_WORKSPACE', 'it is outside the workspace; a person must agree', ['path.outside']);
+    : ask('PATH_OUTSIDE_WORKSPACE', say`it is outside the workspace; a person must agree`, ['path.outside']);
 }
 
 function isIn(name: string, place: string): boolean {

@@ -1,4 +1,5 @@
 /** One request as a person reads it before they answer: the card of the store, what it is about first. */
+
 import { isForPhones, qrDrawing } from '#app/people/qr-code';
 import type { CardSection, ReviewCard } from '#kernel/approval/answer';
 import type { PasskeyApprover } from '#kernel/approval/passkey';
@@ -7,6 +8,7 @@ import { endInWords } from '#kernel/approval/request-end';
 import { isJsonObject } from '#kernel/json';
 import type { PlanProgress } from '#kernel/plans/plan-progress';
 import { type Html, html, lines, nothing } from '#kernel/text/html';
+import { english } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import { unifiedDiff } from '#kernel/text/unified-diff';
 import { isUnderWay, planProgress, planSummary, strikes } from './plan-view.ts';
@@ -28,7 +30,7 @@ export function requestView({ card, approver, now, origin, plan }: ShownRequest)
   const facts = card.sections.some(({ kind }) => kind === 'plan') ? [] : targets(record);
   const title = card.title.replace(/\?$/, '');
   const waits = record.status === 'pending';
-  const summary = waits ? 'Waits for your answer.' : `${planSummary(plan) ?? capital(endInWords(record))}.`;
+  const summary = waits ? 'Waits for your answer.' : `${planSummary(plan) ?? capital(english(endInWords(record)))}.`;
   return {
     title,
     summary,
@@ -52,11 +54,12 @@ ${waits ? html`${answer(card, approver)}${strikes(plan)}${elsewhere(record.id, o
 }
 
 function stateLine(record: RequestRecord, now: number): Html {
-  if (record.status !== 'pending') return html`<p class="state ended"><strong>${capital(endInWords(record))}</strong>${said(record)}</p>`;
+  if (record.status !== 'pending')
+    return html`<p class="state ended"><strong>${capital(english(endInWords(record)))}</strong>${saying(record)}</p>`;
   return html`<p class="state"><span class="chip">${agentName(record.agent)}</span>${waitChip(record, now)}${timeLeft(record.expiresAt - now)}</p>`;
 }
 
-function said({ decision }: RequestRecord): Html {
+function saying({ decision }: RequestRecord): Html {
   return decision?.message === undefined ? nothing : html` <q>${showPlainly(decision.message, 500)}</q>`;
 }
 
@@ -78,8 +81,9 @@ const headings: Partial<Record<CardSection['kind'], string>> = {
   rules: 'Who has to agree',
 };
 
-function section({ kind, lines: told }: CardSection, hasTarget: boolean): Html {
+function section({ kind, lines: said }: CardSection, hasTarget: boolean): Html {
   const heading = headings[kind];
+  const told = said.map(english);
   // The target stands at the top, in parts.
   const shown = told.filter((line) => line !== '' && !(hasTarget && line.startsWith('Target: ')));
   // The warning and the state stand at the top.

@@ -3,7 +3,8 @@ import type { AutoApproveRule, EffectiveLevel } from '#kernel/app';
 import type { PasskeyApprover, SharedView } from '#kernel/approval/passkey';
 import { type AutoApproveAction, autoApproveActions, defaultRuleLifeMs, type Pause } from '#kernel/approval/security';
 import { type Html, html, nothing } from '#kernel/text/html';
-import { durationInWords, showPlainly } from '#kernel/text/text';
+import { durationWords, english } from '#kernel/text/message';
+import { showPlainly } from '#kernel/text/text';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import { displayInWords, pauseAll, plainName, type View } from './views.ts';
 
@@ -107,7 +108,7 @@ ${list}
 }
 
 function ruleRow({ pattern, action, by, expiresAt, warning }: AutoApproveRule, index: number, now: number): Html {
-  const left = expiresAt === 0 ? 'nobody signed it' : `${durationInWords(Math.max(0, expiresAt - now))} left`;
+  const left = expiresAt === 0 ? 'nobody signed it' : `${english(durationWords(Math.max(0, expiresAt - now)))} left`;
   return html`<li><div><code class="break">${showPlainly(pattern, 300)}</code><p class="quiet">${action}: it ${actionWords[action]} · ${plainName(by)} · ${left}</p>
 ${warning === undefined ? nothing : html`<p class="note">${showPlainly(warning, 300)}</p>`}</div>
 ${button('Remove', { kind: 'remove_rule', pattern }, `remove-${index}`)}</li>`;

@@ -5,8 +5,9 @@ import { type RequestRecord, waitState } from '#kernel/approval/request';
 import type { Pause } from '#kernel/approval/security';
 import type { PlanProgress } from '#kernel/plans/plan-progress';
 import { Html, html, nothing } from '#kernel/text/html';
-import { durationInWords, showPlainly } from '#kernel/text/text';
-import { impactInWords } from '#kernel/tiers';
+import { durationWords, english } from '#kernel/text/message';
+import { showPlainly } from '#kernel/text/text';
+import { impactWords } from '#kernel/tiers';
 import { demoNotice } from './demo-passkey.ts';
 import { soundChoice } from './page-sound.ts';
 import { countDone } from './plan-view.ts';
@@ -151,7 +152,7 @@ function row(record: RequestRecord, now: number): Html {
   return html`<li><a class="row" href="/r/${record.id}" id="row-${record.id}" data-tier="${record.tier}">
 <span class="rowtitle">${withoutMark(record.title)}</span>
 <span class="where">${where.join(' · ')}</span>
-<span class="meta"><span class="chip ${record.impact}">${impactInWords[record.impact]}</span>${waitChip(record, now)}${timeLeft(record.expiresAt - now)}</span>
+<span class="meta"><span class="chip ${record.impact}">${english(impactWords[record.impact])}</span>${waitChip(record, now)}${timeLeft(record.expiresAt - now)}</span>
 </a></li>`;
 }
 
@@ -165,7 +166,7 @@ export function waitChip(record: RequestRecord, now: number): Html {
 /** The script counts it down, on its own monotonic clock: a phone's time of day may be wrong. */
 export function timeLeft(ms: number): Html {
   const seconds = Math.max(0, Math.floor(ms / 1000));
-  return html`<span class="left" data-left="${seconds}">${seconds === 0 ? 'over' : `${durationInWords(seconds * 1000)} left`}</span>`;
+  return html`<span class="left" data-left="${seconds}">${seconds === 0 ? 'over' : `${english(durationWords(seconds * 1000))} left`}</span>`;
 }
 
 /** How a kind of target is shown: its parts, and in a line. SECURITY: what it is (its number, its node) before what somebody named it. */

@@ -1,5 +1,5 @@
 /** The extension's entry. It exports these two functions and nothing else: every other extension can require this module. */
-import { type ExtensionContext, l10n, window } from 'vscode';
+import { type ExtensionContext, env, l10n, window } from 'vscode';
 import { t, useTexts } from './l10n.ts';
 import type { WindowSession } from './window-session.ts';
 
@@ -16,7 +16,7 @@ const startedMark = Symbol.for('banksman.started');
  * @throws on a second start
  */
 export function activate(context: ExtensionContext): Promise<void> {
-  useTexts(l10n.bundle);
+  useTexts(l10n.bundle, env.language);
   if (startedMark in globalThis) {
     endStarted();
     void window.showErrorMessage(

@@ -1,9 +1,11 @@
 /** What becomes of requests, in the log: whoever answered, and from whichever surface. */
+
 import { createRequestChanges, type RequestChange, type RequestChanges } from '#app/people/request-changes';
 import type { RequestRecord } from '#kernel/approval/request';
 import { endInWords, isSettledReport } from '#kernel/approval/request-end';
 import { toFault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
+import { english } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from './app-session.ts';
 import { Rereader } from './approvals-view/rereader.ts';
@@ -51,6 +53,6 @@ function endLines(record: RequestRecord, what: string): readonly string[] {
   const { status, consumedBy } = record;
   if (status === 'consumed') return [`used: ${what}${consumedBy === undefined ? '' : ` by ${showPlainly(consumedBy, 200)}`}`];
   if (status === 'expired' && !isSettledReport(record))
-    return [`expired: ${what}: ${endInWords(record).replace(/^expired \((.*)\)$/, '$1')}`];
+    return [`expired: ${what}: ${english(endInWords(record)).replace(/^expired \((.*)\)$/, '$1')}`];
   return status === 'cancelled' ? [`cancelled: ${what}`] : [];
 }

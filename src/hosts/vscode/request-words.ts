@@ -1,7 +1,19 @@
 /** How a request stands, and what its call does, each in a word for people. */
-import type { RequestStatus } from '#kernel/approval/request';
+import type { AnswerResult } from '#kernel/approval/answer';
+import { type RequestRecord, type RequestStatus, requestTitle } from '#kernel/approval/request';
+import { plainly, wordsOf } from '#kernel/text/message';
 import type { Impact } from '#kernel/tiers';
-import { t } from './l10n.ts';
+import { inWords, t } from './l10n.ts';
+
+/** `Stop VM 100 (web) on pve`. */
+export function titleOfRequest(record: Pick<RequestRecord, 'title' | 'words'>, most = 300): string {
+  return inWords(plainly(requestTitle(record), most)).replace(/\?$/, '');
+}
+
+/** What came of an answer. */
+export function answerText({ message, words }: Pick<AnswerResult, 'message' | 'words'>): string {
+  return inWords(wordsOf(message, words));
+}
 
 export const statusNames: Record<RequestStatus, string> = {
   pending: t('pending'),

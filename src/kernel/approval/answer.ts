@@ -1,4 +1,5 @@
 /** A person's answer: who signs it, and what came of it. */
+import { type Message, say } from '../text/message.ts';
 import type { RequestRecord } from './request.ts';
 import type { Display } from './security.ts';
 
@@ -64,6 +65,8 @@ export interface AnswerResult {
   readonly ok: boolean;
   readonly code: AnswerCode;
   readonly message: string;
+  /** The same, for each reader's language. */
+  readonly words?: Message;
   readonly record?: RequestRecord;
 }
 
@@ -74,7 +77,9 @@ export interface ReviewCard {
   readonly record: RequestRecord;
   /** `Stop VM 100 (web) on pve?` */
   readonly title: string;
-  /** Plain-text lines: what it does, the exact call, who asks and why, whether anybody waits, expiry. */
+  /** The same, without the mark, for each reader's language. */
+  readonly titleWords: Message;
+  /** Plain-text lines in English: what it does, the exact call, who asks and why, whether anybody waits, expiry. */
   readonly detail: string;
   /** Irreversible, or strict level: the target's name and a random code, to be typed exactly so (`web 7KQ2`). */
   readonly typeToConfirm?: string;
@@ -89,13 +94,22 @@ export interface ReviewCard {
 
 export interface CardSection {
   readonly kind: 'warning' | 'effect' | 'report' | 'changes' | 'plan' | 'call' | 'asker' | 'rules' | 'wait' | 'state';
-  readonly lines: readonly string[];
+  readonly lines: readonly Message[];
 }
 
 /** Sections as one text, with an empty line between them. A report belongs to the effect, and the state to what stands before it. */
-export function cardText(sections: readonly CardSection[]): string {
+export function cardText(sections: readonly CardSection[], inWords: (line: Message) => string): string {
   const joins = ({ kind }: CardSection, index: number) => index === 0 || kind === 'report' || kind === 'state';
-  return sections.flatMap((section, index) => (joins(section, index) ? section.lines : ['', ...section.lines])).join('\n');
+  const texts = sections.flatMap((section, index) => {
+    const lines = section.lines.map(inWords);
+    return joins(section, index) ? lines : ['', ...lines];
+  });
+  return texts.join('\n');
+}
+
+/** @param title as a statement */
+export function titleQuestion(title: Message): Message {
+  return say`${title}?`;
 }
 
 /** How many people have agreed to a request, and how many have to. */

@@ -1,7 +1,8 @@
 /** How a request ended, in words: an answer that nobody gave and an approval that nobody used are different things. */
 
-import { clockTime, showPlainly } from '../text/text.ts';
-import type { RequestRecord } from './request.ts';
+import { type Message, say, timeOfDay } from '../text/message.ts';
+import { showPlainly } from '../text/text.ts';
+import type { RequestRecord, RequestStatus } from './request.ts';
 
 type Ended = Pick<RequestRecord, 'status' | 'decision' | 'reported'>;
 
@@ -16,18 +17,37 @@ export function lapsedUnused({ reported, decision, status }: Ended): boolean {
 }
 
 /** For lists: `denied by alice`, `expired (nobody decided)`. */
-export function endInWords(record: Ended): string {
-  const by = record.decision === undefined ? '' : ` by ${showPlainly(record.decision.by.replace(/^user:/, ''), 40)}`;
-  if (isSettledReport(record)) return `settled${by}`;
-  if (record.status === 'consumed') return `approved${by} and used`;
-  if (lapsedUnused(record)) return `approved${by}, not used in time`;
-  return record.status === 'expired' ? 'expired (nobody decided)' : `${record.status}${by}`;
+export function endInWords(record: Ended): Message {
+  const { status, decision } = record;
+  const by = decision === undefined ? undefined : showPlainly(decision.by.replace(/^user:/, ''), 40);
+  if (isSettledReport(record)) return say`settled by ${by ?? '?'}`;
+  if (status === 'consumed') return by === undefined ? say`approved and used` : say`approved by ${by} and used`;
+  if (lapsedUnused(record)) return say`approved by ${by ?? '?'}, not used in time`;
+  if (status === 'expired') return say`expired (nobody decided)`;
+  return by === undefined ? statusWords[status] : statusBy(status, by);
+}
+
+export const statusWords: Readonly<Record<RequestStatus, Message>> = {
+  pending: say`pending`,
+  approved: say`approved`,
+  denied: say`denied`,
+  cancelled: say`cancelled`,
+  revoked: say`revoked`,
+  consumed: say`consumed`,
+  expired: say`expired`,
+};
+
+function statusBy(status: RequestStatus, by: string): Message {
+  if (status === 'approved') return say`approved by ${by}`;
+  if (status === 'denied') return say`denied by ${by}`;
+  if (status === 'revoked') return say`revoked by ${by}`;
+  return status === 'cancelled' ? say`cancelled by ${by}` : say`pending by ${by}`;
 }
 
 /** Why an expired request ran nothing, as a sentence without its end. */
-export function expiryInWords(record: Ended, now: number): string {
+export function expiryInWords(record: Ended, now: number): Message {
   const { decision } = record;
-  if (!lapsedUnused(record) || decision === undefined) return 'nobody decided within its hour, so nothing ran';
+  if (!lapsedUnused(record) || decision === undefined) return say`nobody decided within its hour, so nothing ran`;
   const who = showPlainly(decision.by, 100);
-  return `${who} approved it at ${clockTime(decision.at, now)}, but no call used that within its five minutes, so nothing ran`;
+  return say`${who} approved it at ${timeOfDay(decision.at, now)}, but no call used that within its five minutes, so nothing ran`;
 }

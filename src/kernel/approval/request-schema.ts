@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { agentHosts } from '../agent.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
+import { isMessage, type Message } from '../text/message.ts';
 import { actionTiers, impacts, modelTiers } from '../tiers.ts';
 import { proofSchema } from './proof.ts';
 import { type Grant, mostGrants, type RequestDecision, type RequestDraft, requestIdPattern } from './request.ts';
@@ -18,6 +19,8 @@ const agentSchema = z.strictObject({
   label: z.string().exactOptional(),
   modelTier: z.enum(modelTiers).exactOptional(),
 });
+
+const message = z.custom<Message>((value) => isMessage(value));
 
 /** Loose: whatever else stands in an action counts for its digest, so it must not be dropped here. */
 const actionSchema = z.looseObject({
@@ -39,6 +42,11 @@ const draftSchema = z.strictObject({
   risk: z.array(z.string()),
   code: z.string(),
   reason: z.string(),
+  // What is none says nothing: the request is read in English.
+  words: z
+    .strictObject({ title: message.exactOptional(), risk: z.array(message).exactOptional(), reason: message.exactOptional() })
+    .catch({})
+    .exactOptional(),
   claim: z.string().exactOptional(),
   agent: agentSchema,
   reported: z.strictObject({ reason: z.enum(blockReasons), destination: z.string(), pattern: z.string().exactOptional() }).exactOptional(),

@@ -1,6 +1,7 @@
 /** A pending question to a person, and the answer that is worth exactly one call (docs/design.md#requests-and-grants). */
 import type { AgentHost } from '../agent.ts';
 import type { JsonObject } from '../json.ts';
+import { type Message, wordsOf } from '../text/message.ts';
 import type { ActionTier, Impact, ModelTier } from '../tiers.ts';
 import type { Signed } from './proof.ts';
 import type { ApprovalSource, Display, ReportedBlock } from './security.ts';
@@ -81,6 +82,8 @@ export interface RequestDraft {
   /** Why it asks: the decision's code and reason. */
   readonly code: string;
   readonly reason: string;
+  /** `title`, `risk` and `reason` for each reader's language; outside the digest, as they are. */
+  readonly words?: RequestWords;
   /** The agent's own words for why, shown as a claim; outside the digest. */
   readonly claim?: string;
   /** `modelTier`: as it counted when it asked. */
@@ -95,6 +98,25 @@ export interface RequestDraft {
   readonly reported?: ReportedBlock;
   /** The id that a report names; only with `reported`. Otherwise the store makes one. */
   readonly reportId?: string;
+}
+
+export interface RequestWords {
+  readonly title?: Message;
+  readonly risk?: readonly Message[];
+  readonly reason?: Message;
+}
+
+/** @param known as the catalog has it now; absent: as it was stored */
+export function requestTitle({ title, words }: Pick<RequestDraft, 'title' | 'words'>, known?: Message): Message {
+  return wordsOf(title, known ?? words?.title);
+}
+
+export function requestRisk({ risk, words }: Pick<RequestDraft, 'risk' | 'words'>): readonly Message[] {
+  return risk.map((fact, index) => wordsOf(fact, words?.risk?.[index]));
+}
+
+export function requestReason({ reason, words }: Pick<RequestDraft, 'reason' | 'words'>): Message {
+  return wordsOf(reason, words?.reason);
 }
 
 /** Who decided, with which words. `by` is a person: `user:alice`; `via` is the surface. */

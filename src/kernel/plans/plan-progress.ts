@@ -1,8 +1,10 @@
 /** How far a plan is, from its request and the trail alone: any process can tell, and a killed one leaves nothing to mend. */
+
 import { type RequestRecord, type RequestWait, waitState } from '../approval/request.ts';
 import { endInWords } from '../approval/request-end.ts';
 import type { AuditRecord } from '../audit-event.ts';
 import { isJsonObject, type JsonObject, textOf } from '../json.ts';
+import { english } from '../text/message.ts';
 import { applyPlanTool, type Plan, undoSnapshotPattern } from './plan.ts';
 
 /** `failed`: it was sent, and did not come true. `refused`: it was not sent. `unknown`: it began, and nothing says how it ended. */
@@ -93,7 +95,7 @@ interface Seen {
 function standingOf(record: RequestRecord, { records, ended, alive }: Seen): Pick<PlanProgress, 'standing' | 'message'> {
   if (record.status === 'pending') return { standing: 'waiting', message: 'a person has not decided yet' };
   if (record.status === 'approved') return { standing: 'approved', message: 'it is approved and has not begun' };
-  if (record.status !== 'consumed') return { standing: 'over', message: `it never began: ${endInWords(record)}` };
+  if (record.status !== 'consumed') return { standing: 'over', message: `it never began: ${english(endInWords(record))}` };
   if (ended !== undefined) {
     const isDone = ended.attributes['state'] === 'done';
     return { standing: isDone ? 'done' : 'stopped', message: textOf(ended.attributes['message']) ?? '' };

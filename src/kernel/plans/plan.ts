@@ -1,6 +1,7 @@
 /** A plan: several changes that a person reads once, approves once, and that run in their order (docs/plans.md). */
 import type { GuestCondition, Inverse } from '../guest-condition.ts';
 import type { JsonObject } from '../json.ts';
+import { joined, type Message, plural, say } from '../text/message.ts';
 
 /** The internal tool whose arguments a plan is: its request is the plan. */
 export const applyPlanTool = 'apply_plan';
@@ -80,9 +81,11 @@ export function endOf(steps: readonly Pick<PlanStep, 'after'>[]): readonly Foret
   return [...new Map(steps.flatMap(({ after }) => after.map((guest) => [guest.vmid, guest] as const))).values()];
 }
 
-/** `VM 100: running on pve, snapshots a, b`. */
-export function foretoldWords({ vmid, exists, node, status, lock, snapshots = [] }: Foretold): string {
-  if (!exists) return `guest ${vmid}: not there`;
-  const kept = snapshots.length === 0 ? '' : `, snapshot${snapshots.length === 1 ? '' : 's'} ${snapshots.join(', ')}`;
-  return `guest ${vmid}: ${status ?? 'state not known'} on ${node ?? '?'}${lock === undefined ? '' : `, locked (${lock})`}${kept}`;
+/** `guest 100: running on pve, snapshots a, b`. */
+export function foretoldWords({ vmid, exists, node, status, lock, snapshots = [] }: Foretold): Message {
+  if (!exists) return say`guest ${vmid}: not there`;
+  const state = say`guest ${vmid}: ${status ?? say`state not known`} on ${node ?? '?'}`;
+  const withLock = lock === undefined ? state : say`${state}, locked (${lock})`;
+  if (snapshots.length === 0) return withLock;
+  return plural(snapshots.length, say`${withLock}, snapshot ${joined(snapshots)}`, say`${withLock}, snapshots ${joined(snapshots)}`);
 }

@@ -100,21 +100,9 @@ export function formatDuration(milliseconds: number): string {
 }
 
 /** `14:02:10` in the time zone of this machine, with the day where it is not today: `Nov 21, 14:02:10`. Both in ms since the epoch. */
-export function clockTime(at: number, now: number): string {
+export function clockTime(at: number, now: number, language = 'en'): string {
   const time = new Date(at);
   const clock = time.toTimeString().slice(0, 8);
   if (time.toDateString() === new Date(now).toDateString()) return clock;
-  return `${time.toLocaleDateString('en', { month: 'short', day: 'numeric' })}, ${clock}`;
-}
-
-/** A remaining time for people, rounded to the unit that matters: `1 hour`, `59 minutes`, `45 seconds`. */
-export function durationInWords(milliseconds: number): string {
-  const seconds = Math.max(0, Math.round(milliseconds / 1000));
-  if (seconds < 60) return counted(seconds, 'second');
-  const minutes = Math.round(seconds / 60);
-  return minutes < 60 ? counted(minutes, 'minute') : counted(Math.round(minutes / 60), 'hour');
-}
-
-function counted(number: number, unit: string): string {
-  return `${number} ${unit}${number === 1 ? '' : 's'}`;
+  return `${time.toLocaleDateString(language, { month: 'short', day: 'numeric' })}, ${clock}`;
 }

@@ -2,6 +2,7 @@
  * What else goes when a guest, node or storage goes: quorum, places for what high availability starts again, guests whose storage, gateway or DNS is
  * served from there. Pure, from what the cluster says and people declare. LIMIT: nothing is known here of what runs inside a guest.
  */
+import { joined, type Message, plural, say } from '#kernel/text/message';
 import type { Loss } from '#kernel/tool';
 import { allowedNodes, type PlacementRule } from './placement.ts';
 
@@ -229,7 +230,7 @@ function index<Key, Value>(pairs: readonly (readonly [Key, Value])[]): ReadonlyM
 const shownNames = 8;
 
 /** @param nameOf a guest for people: `VM 100 (web)` */
-export function radiusLines(loss: Loss, radius: BlastRadius, facts: RadiusFacts, nameOf: (vmid: number) => string): readonly string[] {
+export function radiusLines(loss: Loss, radius: BlastRadius, facts: RadiusFacts, nameOf: (vmid: number) => Message): readonly Message[] {
   const names = (vmids: Iterable<number>) =>
     namesOf(
       [...vmids].sort((a, b) => a - b),
@@ -240,26 +241,31 @@ export function radiusLines(loss: Loss, radius: BlastRadius, facts: RadiusFacts,
   const { withoutGateway, withoutDns, startedAfter: later, stranded, moved } = radius;
   return [
     ...quorumLines(loss, radius, facts),
-    ...(stranded.length === 0 ? [] : [`high availability finds no place that its rules allow and that has room for ${names(stranded)}`]),
-    ...(served.length === 0 ? [] : [`goes down with it (runs there, or has disks that are served from there): ${names(served)}`]),
-    ...(withoutGateway.length === 0 ? [] : [`it is the gateway of ${names(withoutGateway)}`]),
-    ...(withoutDns.length === 0 ? [] : [`it is the only DNS server of ${names(withoutDns)}`]),
-    ...(later.length === 0 ? [] : [`its node starts it before ${names(later)}, which may need it`]),
-    ...(moved.size === 0 ? [] : [`high availability starts elsewhere: ${names(moved.keys())}`]),
+    ...(stranded.length === 0 ? [] : [say`high availability finds no place that its rules allow and that has room for ${names(stranded)}`]),
+    ...(served.length === 0 ? [] : [say`goes down with it (runs there, or has disks that are served from there): ${names(served)}`]),
+    ...(withoutGateway.length === 0 ? [] : [say`it is the gateway of ${names(withoutGateway)}`]),
+    ...(withoutDns.length === 0 ? [] : [say`it is the only DNS server of ${names(withoutDns)}`]),
+    ...(later.length === 0 ? [] : [say`its node starts it before ${names(later)}, which may need it`]),
+    ...(moved.size === 0 ? [] : [say`high availability starts elsewhere: ${names(moved.keys())}`]),
   ];
 }
 
-function quorumLines(loss: Loss, { quorum, fenced }: BlastRadius, { clustered }: RadiusFacts): readonly string[] {
+function quorumLines(loss: Loss, { quorum, fenced }: BlastRadius, { clustered }: RadiusFacts): readonly Message[] {
   if (loss.kind !== 'node' || !clustered || !quorum.before) return [];
-  const votes = `${quorum.votes} vote${quorum.votes === 1 ? '' : 's'} would be left, ${quorum.needed} are needed`;
-  if (quorum.after) return quorum.votes > quorum.needed ? [] : [`quorum would hang on every other node: ${votes}`];
-  const restart =
-    fenced.length === 0 ? '' : `; ${fenced.map((node) => `\`${node}\``).join(', ')} would restart for it, with all guests there`;
-  return [`the cluster would lose quorum: ${votes}, and without it nothing can be started or changed${restart}`];
+  const { needed } = quorum;
+  const votes = plural(
+    quorum.votes,
+    say`1 vote would be left, ${needed} are needed`,
+    say`${quorum.votes} votes would be left, ${needed} are needed`,
+  );
+  if (quorum.after) return quorum.votes > needed ? [] : [say`quorum would hang on every other node: ${votes}`];
+  const lost = say`the cluster would lose quorum: ${votes}, and without it nothing can be started or changed`;
+  const nodes = joined(fenced.map((node) => `\`${node}\``));
+  return [fenced.length === 0 ? lost : say`${lost}; ${nodes} would restart for it, with all guests there`];
 }
 
-function namesOf(vmids: readonly number[], nameOf: (vmid: number) => string): string {
+function namesOf(vmids: readonly number[], nameOf: (vmid: number) => Message): Message {
   const more = vmids.length - shownNames;
-  const shown = vmids.slice(0, shownNames).map(nameOf).join(', ');
-  return more > 0 ? `${shown} and ${more} more` : shown;
+  const shown = joined(vmids.slice(0, shownNames).map(nameOf));
+  return more > 0 ? say`${shown} and ${more} more` : shown;
 }

@@ -1,4 +1,5 @@
 /** What people declare that the cluster does not tell: this guest or node is the gateway, the DNS server or the storage of others. Pure. */
+import { type Message, say } from '#kernel/text/message';
 import { asBefore, fits, type Selectable, type Selector } from '../scopes/selector.ts';
 import type { RadiusFacts, RadiusGuest } from './blast-radius.ts';
 
@@ -38,9 +39,15 @@ export function isServed(role: Role, guest: Selectable): boolean {
   return role.of === undefined || fits(role.of, asBefore(guest, role.except)) !== 'out';
 }
 
+const roleNames: Readonly<Record<RoleKind, Message>> = {
+  gateway: say`gateway`,
+  dns: say`DNS server`,
+  storage: say`storage`,
+};
+
 /** For people: `is declared as gateway (roles.lan); the reason given: …`. */
-export function roleWords({ as, name, reason }: Role): string {
-  return `is declared as ${as === 'dns' ? 'DNS server' : as} (\`roles.${name}\`); the reason given: ${reason}`;
+export function roleWords({ as, name, reason }: Role): Message {
+  return say`is declared as ${roleNames[as]} (\`roles.${name}\`); the reason given: ${reason}`;
 }
 
 /** The facts with what is declared. Who serves it is named beside the addresses of its own, so that it is lost with them. */

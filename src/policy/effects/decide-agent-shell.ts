@@ -2,8 +2,10 @@
  * A command line in an agent's own shell. It runs outside of sandbox, view and journal, so that only text could judge it, and text is no boundary: as it
  * comes from the factory nothing runs there but `banksman run`, which has all three. Pure.
  */
+
 import type { OwnShellMode } from '#kernel/agent-call';
 import { allow, ask, type Decision, deny } from '#kernel/decision';
+import { say } from '#kernel/text/message';
 import { readStrictLine } from '../ssh/read-line.ts';
 import type { UserRule } from '../user-rules.ts';
 import { allOf, hiddenCharacter, isAllowed, strictWords } from './decide-command.ts';
@@ -34,7 +36,9 @@ export function decideAgentShell(text: string, through: boolean, { userRules, mo
     return allow('allowed', 'a rule of the settings allows each of its commands', ['agent.allowed']);
   if (mode === 'allow') return allow('allowed', '`hooks.shell` lets this agent’s own shell run', ['agent.own-shell']);
   if (mode === 'ask')
-    return ask('confirmation_required', 'it runs in the agent’s own shell, outside the sandbox, and cannot be undone', ['agent.own-shell']);
+    return ask('confirmation_required', say`it runs in the agent’s own shell, outside the sandbox, and cannot be undone`, [
+      'agent.own-shell',
+    ]);
   return instead(text, ownPrograms);
 }
 

@@ -5,9 +5,11 @@
  * LIMIT: text is no boundary. A rule sees the words that a command begins with, as they are written (docs/security-settings.md says what it
  * does not see); the sandbox, the view and the hidden state directory hold without it.
  */
+
 import { allow, ask, type Decision, deny, strictest } from '#kernel/decision';
 import type { ViewStatus } from '#kernel/ports/command-runner';
 import type { CommandResource } from '#kernel/resource';
+import { asIs, asListed, english, joined, say } from '#kernel/text/message';
 import { splitNames, stripUnseen } from '#kernel/text/text';
 import { Cursor } from '../cursor.ts';
 import { readStrictLine } from '../ssh/read-line.ts';
@@ -27,7 +29,7 @@ export function decideCommand(command: CommandResource, { userRules, view }: Com
   const rules = userRules.filter((rule) => rule.surface === surface);
   const found = [
     ...strictWords(text, rules),
-    ...(network === true ? [ask('network_blocked', 'this run is to have the network', ['workspace.network'])] : []),
+    ...(network === true ? [ask('network_blocked', say`this run is to have the network`, ['workspace.network'])] : []),
     ...(view?.judged === true || isAllowed(text, rules) ? [] : [withoutView(surface, view)]),
   ];
   return found.length === 0
@@ -46,19 +48,23 @@ export function strictWords(text: string, rules: readonly UserRule[]): readonly 
 /** The strictest, with the reasons of all that are as strict. */
 export function allOf(found: readonly Decision[]): Decision {
   const worst = strictest(found);
-  const reasons = found.filter(({ effect }) => effect === worst.effect).map(({ reason }) => reason);
+  const asStrict = found.filter(({ effect }) => effect === worst.effect);
+  const reasons = [...new Map(asStrict.map(({ reason, words }) => [reason, words ?? asIs(reason)])).values()];
   const decisive = [...worst.rules, ...found.flatMap((decision) => decision.rules)];
-  return { ...worst, reason: [...new Set(reasons)].join('; '), rules: [...new Set(decisive)] };
+  const words = joined(reasons, '; ');
+  return { ...worst, reason: english(words), words, rules: [...new Set(decisive)] };
 }
 
 /** A view that was looked for in vain: the sandbox holds, so what may only look still cannot write. */
 function withoutView(surface: CommandResource['surface'], view: CommandGround['view']): Decision {
   const isReadOnly = surface === 'readonly_bash';
   const held = isReadOnly
-    ? 'it runs on the workspace itself, read-only, and not over a view'
-    : 'what it changes counts at once and cannot be undone here';
-  const open = `what it changes ${isReadOnly ? 'may count' : 'counts'} at once and cannot be undone here: the sandbox does not hold here`;
-  return ask('no_view', view?.judged === false ? `${held}: ${view.reason}` : open, ['workspace.no-view']);
+    ? say`it runs on the workspace itself, read-only, and not over a view`
+    : say`what it changes counts at once and cannot be undone here`;
+  const open = isReadOnly
+    ? say`what it changes may count at once and cannot be undone here: the sandbox does not hold here`
+    : say`what it changes counts at once and cannot be undone here: the sandbox does not hold here`;
+  return ask('no_view', view?.judged === false ? say`${held}: ${asListed(view.reason)}` : open, ['workspace.no-view']);
 }
 
 /** A person reads the text before they agree, and the model's user reads it in the chat: both must see what runs. */
@@ -103,7 +109,7 @@ function strictRule(rule: UserRule, commands: readonly Command[], whole: boolean
   const decision = userDecision(rule);
   if (fits.includes('yes')) return [decision];
   if (whole && !fits.includes('perhaps')) return [];
-  return [ask('confirmation_required', `it cannot be told whether this is meant by ${decision.reason}`, decision.rules)];
+  return [ask('confirmation_required', say`it cannot be told whether this is meant by ${decision.reason}`, decision.rules)];
 }
 
 /** An expansion may stand for one word, for several or for none. */

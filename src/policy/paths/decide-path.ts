@@ -1,7 +1,9 @@
 /** The path policy: may a file tool read, write or list this path? */
+
 import { allow, ask, type Decision, deny } from '#kernel/decision';
 import type { Change } from '#kernel/effects';
 import type { PathFact, PathFacts, Segments } from '#kernel/ports/path-facts';
+import { asListed, say } from '#kernel/text/message';
 import { judgeChange } from '../effects/judge-change.ts';
 import { type Ground, locatePath } from './locate-path.ts';
 import { isSecretPath } from './secret-files.ts';
@@ -83,7 +85,7 @@ function askAboutWrite(
     const around = repositoryOf?.(segments) ?? {};
     const change = { path: segments.join('/'), kind, type: 'file', mode: 0o644, bytes: 0, byHand: true, ...around } as const;
     const { action, why } = judgeChange(change, { workspaceRoot: ground.roots[0] ?? '/', obeyed: obeyed?.(segments) ?? [] });
-    if (action !== 'apply') return ask('CONTROL_FILE', `${why}; a person must agree`, ['path.control-files']);
+    if (action !== 'apply') return ask('CONTROL_FILE', say`${asListed(why)}; a person must agree`, ['path.control-files']);
   }
   return undefined;
 }
@@ -91,6 +93,6 @@ function askAboutWrite(
 /** By the name as written and by the name that links lead to; the stricter counts. */
 function decideByName(names: readonly Segments[], use: PathUse): Decision {
   if (use !== 'list' && names.some(isSecretPath))
-    return ask('SECRET_FILE', 'the name stands for a secret; a person must agree', ['path.secret-files']);
+    return ask('SECRET_FILE', say`the name stands for a secret; a person must agree`, ['path.secret-files']);
   return allow('allowed', 'a path in the workspace', ['path.inside']);
 }

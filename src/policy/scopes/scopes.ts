@@ -1,7 +1,9 @@
 /** What an agent may change of clusters at all: which things, how badly, how often. Pure. */
+
 import { type Agent, osUserOf } from '#kernel/agent';
 import { allow, type Decision, deny } from '#kernel/decision';
-import { type Impact, impactInWords, impacts } from '#kernel/tiers';
+import { english } from '#kernel/text/message';
+import { type Impact, impacts, impactWords } from '#kernel/tiers';
 import { asAgreed, matchesPattern, misfitOf, type Selectable, type Selector, selectorInWords } from './selector.ts';
 
 export interface Scope {
@@ -76,7 +78,7 @@ function tooBad(scope: Scope, { impact }: ScopedCall): Decision | undefined {
   if (scope.impact === undefined || impacts.indexOf(impact) <= impacts.indexOf(scope.impact)) return undefined;
   return refuse(
     'out_of_scope',
-    `what is ${impact} (it ${impactInWords[impact]}) is more than ${nameOf(scope)} lets its agents do: at most ${scope.impact}`,
+    `what is ${impact} (it ${english(impactWords[impact])}) is more than ${nameOf(scope)} lets its agents do: at most ${scope.impact}`,
     scope,
   );
 }

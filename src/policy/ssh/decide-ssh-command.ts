@@ -1,5 +1,7 @@
 /** The `ssh` surface: read-only diagnostics on cluster nodes. Default deny; strictest wins. */
+
 import { allow, ask, type Decision, deny, strictest } from '#kernel/decision';
+import { say } from '#kernel/text/message';
 import { fitsUserRule, type UserRule, userDecision } from '../user-rules.ts';
 import { canonicalLine, type Dialect, type Pipeline, type Refusal, type SimpleCommand, type Word } from './line.ts';
 import { matchPage } from './match-page.ts';
@@ -62,7 +64,7 @@ function byPage({ words: [name, ...rest] }: SimpleCommand, piped: boolean): Judg
   const match = matchPage(page, name, rest, piped);
   if (!match.ok) return refused(match, rule, words);
   const decision =
-    match.ask === undefined ? allow('allowed', why, [rule]) : ask('confirmation_required', `\`${name.text}\`: ${match.ask}`, [rule]);
+    match.ask === undefined ? allow('allowed', why, [rule]) : ask('confirmation_required', say`\`${name.text}\`: ${match.ask}`, [rule]);
   return { files: match.files, decision };
 }
 

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { clusterArgument, nodeArgument, pagingArguments, storageArgument } from '#kernel/arguments';
+import { say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 import { keyPart, pageOf } from '../support/paging.ts';
 import { nodeOf } from '../support/targets.ts';
@@ -22,7 +23,7 @@ export const getBackups = defineTool({
     ...pagingArguments,
   }),
   touches: ({ node }) => [{ kind: 'node', access: 'read', node }],
-  headline: (input, targets) => `List the backups on ${input.storage} of node ${nodeOf(targets).node}`,
+  headline: (input, targets) => say`List the backups on ${input.storage} of node ${nodeOf(targets).node}`,
   run: async (input, context) => {
     const { node } = nodeOf(context.targets);
     const { api } = context.cluster();

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { clusterArgument } from '#kernel/arguments';
 import { Fault } from '#kernel/errors';
 import { isJsonObject, type JsonObject, textOf } from '#kernel/json';
+import { say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 
 export const getCephStatus = defineTool({
@@ -16,7 +17,7 @@ export const getCephStatus = defineTool({
   rare: true,
   input: z.strictObject({ cluster: clusterArgument }),
   touches: () => [],
-  headline: () => 'Read the Ceph status',
+  headline: () => say`Read the Ceph status`,
   run: async (_input, context) => {
     try {
       const status = await context.cluster().api.record({ record: 'ceph' }, context.signal);

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { clusterArgument, pagingArguments } from '#kernel/arguments';
 import type { JsonObject } from '#kernel/json';
 import type { ClusterPort } from '#kernel/ports/cluster';
+import { say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 import { keyPart, pageOf } from '../support/paging.ts';
 import { guestNeeds, listOutcome, type Need, storageNeeds } from '../support/visible.ts';
@@ -34,7 +35,7 @@ export const getClusterResources = defineTool({
     ...pagingArguments,
   }),
   touches: () => [],
-  headline: () => 'List the cluster resources',
+  headline: () => say`List the cluster resources`,
   run: async (input, context) => {
     const { api } = context.cluster();
     const page = pageOf(await rowsOf(api, input.type, context.signal), input, {

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { clusterArgument } from '#kernel/arguments';
 import type { JsonObject } from '#kernel/json';
 import type { ClusterStatusRow, EndpointState } from '#kernel/ports/cluster';
+import { say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 
 export const getClusterStatus = defineTool({
@@ -15,7 +16,7 @@ export const getClusterStatus = defineTool({
   permission: 'data:read',
   input: z.strictObject({ cluster: clusterArgument }),
   touches: () => [],
-  headline: () => 'Read the cluster status',
+  headline: () => say`Read the cluster status`,
   run: async (_input, context) => {
     const { api } = context.cluster();
     const rows = await api.clusterStatus(context.signal);

@@ -3,7 +3,8 @@ import { clusterArgument, nodeArgument, vmidArgument } from '#kernel/arguments';
 import { reasonOf } from '#kernel/errors';
 import { isJsonObject, type JsonObject, type JsonValue, textOf } from '#kernel/json';
 import type { ClusterPort } from '#kernel/ports/cluster';
-import { describeTarget, type GuestTarget } from '#kernel/resource';
+import { describeTarget, type GuestTarget, targetWords } from '#kernel/resource';
+import { say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 import { realSnapshots } from '../support/condition.ts';
 import { guestOf } from '../support/targets.ts';
@@ -20,7 +21,7 @@ export const getGuest = defineTool({
   outsideText: ['description', 'notes'],
   input: z.strictObject({ vmid: vmidArgument, node: nodeArgument.optional(), cluster: clusterArgument }),
   touches: ({ vmid, node }) => [{ kind: 'guest', access: 'read', vmid, ...(node === undefined ? {} : { node }) }],
-  headline: (_input, targets) => `Read ${describeTarget(guestOf(targets))}`,
+  headline: (_input, targets) => say`Read ${targetWords(guestOf(targets))}`,
   run: async (_input, context) => {
     const guest = guestOf(context.targets);
     const { parts, unreadable } = await readParts(context.cluster().api, guest, context.signal);

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { clusterArgument } from '#kernel/arguments';
 import { type JsonObject, textOf } from '#kernel/json';
+import { say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 
 export const getHaStatus = defineTool({
@@ -16,7 +17,7 @@ export const getHaStatus = defineTool({
   outsideText: ['comment'],
   input: z.strictObject({ cluster: clusterArgument }),
   touches: () => [],
-  headline: () => 'Read the state of high availability',
+  headline: () => say`Read the state of high availability`,
   run: async (_input, context) => {
     const rows = await context.cluster().api.rows({ rows: 'ha' }, context.signal);
     const ofType = (type: string) => rows.filter((row) => row['type'] === type).toSorted(byId);

@@ -3,7 +3,8 @@ import { clusterArgument, nodeArgument, vmidArgument } from '#kernel/arguments';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import { timeframes } from '#kernel/ports/cluster';
-import { describeTarget, type GuestTarget, type NodeTarget } from '#kernel/resource';
+import { describeTarget, type GuestTarget, type NodeTarget, targetWords } from '#kernel/resource';
+import { joined, say } from '#kernel/text/message';
 import { defineTool, type ToolResult } from '#kernel/tool';
 
 export const getMetrics = defineTool({
@@ -26,7 +27,7 @@ export const getMetrics = defineTool({
     if (vmid !== undefined) return [{ kind: 'guest', access: 'read', vmid, ...(node === undefined ? {} : { node }) }];
     return node === undefined ? [] : [{ kind: 'node', access: 'read', node }];
   },
-  headline: ({ timeframe }, targets) => `Read the metrics of ${targets.map(describeTarget).join()} over a ${timeframe}`,
+  headline: ({ timeframe }, targets) => say`Read the metrics of ${joined(targets.map(targetWords), ',')} over a ${timeframe}`,
   run: async ({ timeframe }, context) => {
     const of = context.targets.find((target) => target.kind === 'guest' || target.kind === 'node');
     if (of === undefined) throw new Fault('invalid_input', 'name a guest in `vmid`, or a node in `node`', { audience: 'user' });

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { clusterArgument, nodeArgument } from '#kernel/arguments';
 import { type Fault, toFault } from '#kernel/errors';
 import type { JsonObject, JsonValue } from '#kernel/json';
+import { say } from '#kernel/text/message';
 import { defineTool, type ToolResult } from '#kernel/tool';
 import { nodeOf } from '../support/targets.ts';
 
@@ -16,7 +17,7 @@ export const getNodeStatus = defineTool({
   permission: 'data:read',
   input: z.strictObject({ node: nodeArgument, cluster: clusterArgument }),
   touches: ({ node }) => [{ kind: 'node', access: 'read', node }],
-  headline: (_input, targets) => `Read the status of node ${nodeOf(targets).node}`,
+  headline: (_input, targets) => say`Read the status of node ${nodeOf(targets).node}`,
   run: async (_input, context) => {
     const { node } = nodeOf(context.targets);
     const { api } = context.cluster();

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { clusterArgument, nodeArgument } from '#kernel/arguments';
 import type { ShellResult } from '#kernel/ports/shell';
+import { say } from '#kernel/text/message';
 import { defineTool, type ToolResult } from '#kernel/tool';
 import { nodeOf } from '../support/targets.ts';
 
@@ -22,7 +23,7 @@ export const getNodeTemperature = defineTool({
   permission: 'data:read',
   input: z.strictObject({ node: nodeArgument, cluster: clusterArgument }),
   touches: ({ node }) => [{ kind: 'node', access: 'read', node }],
-  headline: (_input, targets) => `Read the temperatures of node ${nodeOf(targets).node}`,
+  headline: (_input, targets) => say`Read the temperatures of node ${nodeOf(targets).node}`,
   run: async (_input, context) => {
     const { node } = nodeOf(context.targets);
     return temperatures(node, await context.cluster().shell.exec(node, readTemperatures, context.signal));

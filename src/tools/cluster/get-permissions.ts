@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { clusterArgument } from '#kernel/arguments';
 import type { Permissions } from '#kernel/ports/cluster';
+import { say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 import { lacking, type Need } from '../support/visible.ts';
 
@@ -19,7 +20,7 @@ export const getPermissions = defineTool({
   rare: true,
   input: z.strictObject({ cluster: clusterArgument }),
   touches: () => [],
-  headline: () => 'Read what the API token may do',
+  headline: () => say`Read what the API token may do`,
   run: async (_input, context) => {
     const permissions = await context.cluster().api.permissions(context.signal);
     const groups = rightsOf(permissions);

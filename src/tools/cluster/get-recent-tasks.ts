@@ -3,6 +3,7 @@ import { clusterArgument, pagingArguments } from '#kernel/arguments';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import { type ClusterPort, offlineStatus } from '#kernel/ports/cluster';
+import { say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 import { lookAt } from '../support/follow-task.ts';
 import { keyPart, pageOf, type RowKey } from '../support/paging.ts';
@@ -23,7 +24,7 @@ export const getRecentTasks = defineTool({
     limit: z.number().int().min(1).max(500).default(20).meta({ description: 'Most rows to return.' }),
   }),
   touches: () => [],
-  headline: () => 'List the recent tasks',
+  headline: () => say`List the recent tasks`,
   run: async (input, context) => {
     const { api } = context.cluster();
     const listed = await withoutStale(api, await api.recentTasks(context.signal), context.signal);

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { clusterArgument, nodeArgument } from '#kernel/arguments';
 import { type JsonObject, textOf } from '#kernel/json';
 import type { ClusterPort } from '#kernel/ports/cluster';
+import { say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 
 export const getReplication = defineTool({
@@ -17,7 +18,7 @@ export const getReplication = defineTool({
   outsideText: ['comment'],
   input: z.strictObject({ node: nodeArgument.optional(), cluster: clusterArgument }),
   touches: ({ node }) => (node === undefined ? [] : [{ kind: 'node', access: 'read', node }]),
-  headline: () => 'List the replication jobs',
+  headline: () => say`List the replication jobs`,
   run: async ({ node }, context) => {
     const { api } = context.cluster();
     const jobs = await api.rows({ rows: 'replication' }, context.signal);

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { clusterArgument, pagingArguments } from '#kernel/arguments';
+import { say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 import { keyPart, pageOf } from '../support/paging.ts';
 import { listOutcome, storageNeeds } from '../support/visible.ts';
@@ -15,7 +16,7 @@ export const getStorage = defineTool({
   permission: 'data:read',
   input: z.strictObject({ cluster: clusterArgument, ...pagingArguments }),
   touches: () => [],
-  headline: () => 'List the storage pools',
+  headline: () => say`List the storage pools`,
   run: async (input, context) => {
     const { api } = context.cluster();
     const page = pageOf(await api.resources('storage', context.signal), input, {

@@ -3,6 +3,7 @@ import { clusterArgument, nodeArgument, pagingArguments, vmidArgument } from '#k
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import type { ClusterPort } from '#kernel/ports/cluster';
+import { say } from '#kernel/text/message';
 import { sanitizeText } from '#kernel/text/text';
 import { defineTool, type ToolContext, type ToolResult } from '#kernel/tool';
 import { lookAt } from '../support/follow-task.ts';
@@ -63,7 +64,7 @@ export const getTask = defineTool({
     ...(upid === undefined ? [] : [{ kind: 'node', access: 'read', node: upid.split(':')[1] ?? '' } as const]),
     ...(node === undefined ? [] : [{ kind: 'node', access: 'read', node } as const]),
   ],
-  headline: ({ upid }) => (upid === undefined ? 'List tasks' : `Read task ${upid}`),
+  headline: ({ upid }) => (upid === undefined ? say`List tasks` : say`Read task ${upid}`),
   run: (input, context) => (input.upid === undefined ? listTasks(input, context) : readTask(input.upid, context)),
 });
 

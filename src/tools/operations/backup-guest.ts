@@ -1,12 +1,23 @@
 import * as z from 'zod';
 import { guestOperationShape, storageArgument, text } from '#kernel/arguments';
+import { noWayBack } from '#kernel/guest-condition';
 import { wordOf } from '#kernel/json';
-import { describeTarget } from '#kernel/resource';
+import { describeTarget, targetWords } from '#kernel/resource';
+import { say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 import { conditionOf } from '../support/condition.ts';
 import { lookAtGuest } from '../support/obstacles.ts';
 import { guestResult, runOperation } from '../support/operation.ts';
-import { backupFact, diskFacts, obstacleOf, onGuest, onStorage, stateFact, storageObstacle } from '../support/operation-facts.ts';
+import {
+  backupFact,
+  diskFacts,
+  obstacleOf,
+  onGuest,
+  onStorage,
+  sizeWords,
+  stateFact,
+  storageObstacle,
+} from '../support/operation-facts.ts';
 import { guestOf } from '../support/targets.ts';
 
 export const backupGuest = defineTool({
@@ -30,9 +41,11 @@ export const backupGuest = defineTool({
     { kind: 'storage', access: 'operate', storage, vmid },
   ],
   headline: ({ storage, mode }, targets) =>
-    `Back up ${describeTarget(guestOf(targets))} to ${storage}${mode === 'snapshot' ? '' : `, in mode ${mode}`}`,
+    mode === 'snapshot'
+      ? say`Back up ${targetWords(guestOf(targets))} to ${storage}`
+      : say`Back up ${targetWords(guestOf(targets))} to ${storage}, in mode ${mode}`,
   precondition: async (_input, { cluster, targets, signal }) => [await conditionOf(cluster().api, guestOf(targets), signal)],
-  inverse: ({ storage }) => ({ none: `an archive is added on ${storage}, which a person removes; the guest stays as it is` }),
+  inverse: ({ storage }) => noWayBack(say`an archive is added on ${storage}, which a person removes; the guest stays as it is`),
   precheck: ({ storage }, context) =>
     obstacleOf(
       context,
@@ -54,14 +67,16 @@ export const backupGuest = defineTool({
     const isRunning = look.state.status === 'running';
     return [
       ...(mode === 'stop' && isRunning
-        ? ['it is shut down first, which may take ten minutes, and started again afterwards; until then no other backup runs on this node']
+        ? [
+            say`it is shut down first, which may take ten minutes, and started again afterwards; until then no other backup runs on this node`,
+          ]
         : []),
-      ...(mode === 'suspend' && isRunning ? ['it stands still while it is copied'] : []),
-      'it is locked meanwhile: nothing else can be done to it',
+      ...(mode === 'suspend' && isRunning ? [say`it stands still while it is copied`] : []),
+      say`it is locked meanwhile: nothing else can be done to it`,
       stateFact(look),
       ...diskFacts(look.config),
-      ...(typeof room?.['avail'] === 'number' ? [`${storage} has ${(room['avail'] / 2 ** 30).toFixed(1)} GiB free`] : []),
-      ...(others.length === 0 ? [] : [`a backup is running on ${guest.node}: this one waits for it`]),
+      ...(typeof room?.['avail'] === 'number' ? [say`${storage} has ${sizeWords(room['avail'])} free`] : []),
+      ...(others.length === 0 ? [] : [say`a backup is running on ${guest.node}: this one waits for it`]),
       backups,
     ];
   },

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { guestOperationShape, nodeArgument, poolArgument, snapshotNameArgument, storageArgument, vmidArgument } from '#kernel/arguments';
-import { describeTarget, type GuestTarget } from '#kernel/resource';
+import { describeTarget, type GuestTarget, targetWords } from '#kernel/resource';
+import { listed, say } from '#kernel/text/message';
 import { sanitizeText } from '#kernel/text/text';
 import { defineTool, type Obstacle } from '#kernel/tool';
 import { absent, conditionOf } from '../support/condition.ts';
@@ -69,8 +70,15 @@ export const cloneGuest = defineTool({
     // It gets the tags of the snapshot; those of the guest as it is are no protecting ones, or it would be protected.
     ...(snapshot === undefined ? [] : [{ kind: 'tags', access: 'operate', vmid, snapshot } as const]),
   ],
-  headline: ({ new_vmid: newVmid, target, pool, snapshot }, targets) =>
-    `Clone ${describeTarget(guestOf(targets))}${snapshot === undefined ? '' : ` at ${snapshot}`} to the new guest ${newVmid}${target === undefined ? '' : ` on ${target}`}${pool === undefined ? '' : ` in pool ${pool}`}`,
+  headline: ({ new_vmid: newVmid, target, pool, snapshot }, targets) => {
+    const guest = targetWords(guestOf(targets));
+    const clone =
+      snapshot === undefined
+        ? say`Clone ${guest} to the new guest ${newVmid}`
+        : say`Clone ${guest} at ${snapshot} to the new guest ${newVmid}`;
+    const there = target === undefined ? clone : say`${clone} on ${target}`;
+    return pool === undefined ? there : say`${there} in pool ${pool}`;
+  },
   precondition: async ({ new_vmid: newVmid }, { cluster, targets, signal }) => [
     await conditionOf(cluster().api, guestOf(targets), signal),
     absent(newVmid),
@@ -78,7 +86,7 @@ export const cloneGuest = defineTool({
   inverse: ({ new_vmid: vmid }) => ({
     tool: 'delete_guest',
     input: { vmid },
-    loses: 'which takes a backup of it, unless `protected.deleteUnsaved` is set',
+    loses: listed('which takes a backup of it, unless `protected.deleteUnsaved` is set'),
   }),
   precheck: (input, context) =>
     obstacleOf(
@@ -101,8 +109,8 @@ export const cloneGuest = defineTool({
     return [
       stateFact(look),
       ...diskFacts(look.config),
-      ...(running ? ['it runs: its disks are copied as after a power cut'] : []),
-      'names, tags and fixed addresses are copied: both must not run at the same time in one network',
+      ...(running ? [say`it runs: its disks are copied as after a power cut`] : []),
+      say`names, tags and fixed addresses are copied: both must not run at the same time in one network`,
     ];
   },
   run: (input, context) => {

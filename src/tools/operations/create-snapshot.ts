@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { guestOperationShape, snapshotNameArgument, text } from '#kernel/arguments';
 import { textOf } from '#kernel/json';
-import { describeTarget } from '#kernel/resource';
+import { describeTarget, targetWords } from '#kernel/resource';
+import { english, say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 import { conditionOf, realSnapshots } from '../support/condition.ts';
 import { lookAtGuest } from '../support/obstacles.ts';
@@ -26,7 +27,7 @@ export const createSnapshot = defineTool({
     memory: z.boolean().default(false).meta({ description: 'Keep the memory of a running VM, too; takes time and space.' }),
   }),
   touches: ({ vmid, node }) => [{ kind: 'guest', access: 'operate', vmid, ...(node === undefined ? {} : { node }) }],
-  headline: ({ name }, targets) => `Take snapshot ${name} of ${describeTarget(guestOf(targets))}`,
+  headline: ({ name }, targets) => say`Take snapshot ${name} of ${targetWords(guestOf(targets))}`,
   precondition: async (_input, { cluster, targets, signal }) => [await conditionOf(cluster().api, guestOf(targets), signal)],
   inverse: ({ vmid, name }) => ({ tool: 'delete_snapshot', input: { vmid, name } }),
   precheck: ({ name, memory }, context) =>
@@ -49,7 +50,7 @@ export const createSnapshot = defineTool({
           return { code: 'snapshot_exists', message: `${what} has a snapshot \`${name}\` already`, next: 'take another name' };
         const feature = await api.record({ record: 'feature', guest, feature: 'snapshot' }, context.signal).catch(() => undefined);
         if (feature === undefined || Number(feature['hasFeature'] ?? 1) === 1) return undefined;
-        const why = diskFacts(config).join('');
+        const why = diskFacts(config).map(english).join('');
         return {
           code: 'feature_missing',
           message: `the storage of ${what} cannot take snapshots (${why})`,
@@ -63,7 +64,7 @@ export const createSnapshot = defineTool({
     return [
       stateFact(look),
       ...diskFacts(look.config),
-      ...(running ? ['its memory is not kept: what it has not written yet is not in the snapshot'] : []),
+      ...(running ? [say`its memory is not kept: what it has not written yet is not in the snapshot`] : []),
     ];
   },
   run: (input, context) => {

@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import { guestOperationShape } from '#kernel/arguments';
-import { describeTarget } from '#kernel/resource';
+import { noWayBack } from '#kernel/guest-condition';
+import { describeTarget, targetWords } from '#kernel/resource';
+import { plural, say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 import { conditionOf, realSnapshots } from '../support/condition.ts';
 import { lookAtGuest } from '../support/obstacles.ts';
@@ -27,9 +29,9 @@ export const deleteGuest = defineTool({
       .meta({ description: 'Take it out of backup jobs, replication and high availability, too; needed for a guest under HA.' }),
   }),
   touches: ({ vmid, node }) => [{ kind: 'guest', access: 'operate', vmid, destroyed: true, ...(node === undefined ? {} : { node }) }],
-  headline: (_input, targets) => `Delete ${describeTarget(guestOf(targets))} with its disks`,
+  headline: (_input, targets) => say`Delete ${targetWords(guestOf(targets))} with its disks`,
   precondition: async (_input, { cluster, targets, signal }) => [await conditionOf(cluster().api, guestOf(targets), signal)],
-  inverse: () => ({ none: 'its disks and snapshots are gone; restore_guest makes a new guest of a backup' }),
+  inverse: () => noWayBack(say`its disks and snapshots are gone; restore_guest makes a new guest of a backup`),
   precheck: ({ purge }, context) =>
     obstacleOf(
       context,
@@ -64,9 +66,9 @@ export const deleteGuest = defineTool({
     const snapshots = realSnapshots(rows).length;
     return [
       ...diskFacts(look.config),
-      ...(snapshots === 0 ? [] : [`${snapshots} snapshot${snapshots === 1 ? '' : 's'} go with it`]),
+      ...(snapshots === 0 ? [] : [plural(snapshots, say`1 snapshot go with it`, say`${snapshots} snapshots go with it`)]),
       backups,
-      purge ? 'it is taken out of backup jobs, replication and HA' : 'backup jobs keep its number',
+      purge ? say`it is taken out of backup jobs, replication and HA` : say`backup jobs keep its number`,
     ];
   },
   run: ({ purge }, context) => {

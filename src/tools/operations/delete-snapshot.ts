@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import { guestOperationShape, snapshotNameArgument } from '#kernel/arguments';
-import { describeTarget } from '#kernel/resource';
+import { noWayBack } from '#kernel/guest-condition';
+import { describeTarget, targetWords } from '#kernel/resource';
+import { plural, say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 import { conditionOf, realSnapshots, snapshotNames } from '../support/condition.ts';
 import { guestResult, runOperation } from '../support/operation.ts';
@@ -20,9 +22,9 @@ export const deleteSnapshot = defineTool({
   outsideText: ['log'],
   input: z.strictObject({ ...guestOperationShape, name: snapshotNameArgument }),
   touches: ({ vmid, node }) => [{ kind: 'guest', access: 'operate', vmid, ...(node === undefined ? {} : { node }) }],
-  headline: ({ name }, targets) => `Delete snapshot ${name} of ${describeTarget(guestOf(targets))}`,
+  headline: ({ name }, targets) => say`Delete snapshot ${name} of ${targetWords(guestOf(targets))}`,
   precondition: async (_input, { cluster, targets, signal }) => [await conditionOf(cluster().api, guestOf(targets), signal)],
-  inverse: ({ name }) => ({ none: `what the guest was at ${name} is gone` }),
+  inverse: ({ name }) => noWayBack(say`what the guest was at ${name} is gone`),
   precheck: ({ name }, context) =>
     obstacleOf(
       context,
@@ -40,8 +42,12 @@ export const deleteSnapshot = defineTool({
   preview: async ({ name }, context) => {
     const rows = realSnapshots(await context.cluster().api.snapshots(guestOf(context.targets), context.signal));
     const own = rows.find((row) => row['name'] === name) ?? {};
-    const memory = Number(own['vmstate'] ?? 0) === 1 ? ', with the guest’s memory' : '';
-    return [`taken ${ageWords(own['snaptime'], context.clock.now())}${memory}`, `${Math.max(0, rows.length - 1)} other snapshots stay`];
+    const age = ageWords(own['snaptime'], context.clock.now());
+    const others = Math.max(0, rows.length - 1);
+    return [
+      Number(own['vmstate'] ?? 0) === 1 ? say`taken ${age}, with the guest’s memory` : say`taken ${age}`,
+      plural(others, say`1 other snapshots stay`, say`${others} other snapshots stay`),
+    ];
   },
   run: ({ name }, context) => {
     const guest = guestOf(context.targets);

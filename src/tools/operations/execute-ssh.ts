@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { clusterArgument, nodeArgument, reasonArgument, text } from '#kernel/arguments';
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 import { overSsh } from '../support/obstacles.ts';
 import { nodeOf } from '../support/targets.ts';
@@ -25,7 +26,7 @@ export const executeSsh = defineTool({
     { kind: 'node', access: 'operate', node },
     { kind: 'command', access: 'operate', surface: 'ssh', text: command },
   ],
-  headline: (input, targets) => `Run ${JSON.stringify(input.command)} on node ${nodeOf(targets).node}`,
+  headline: (input, targets) => say`Run ${JSON.stringify(input.command)} on node ${nodeOf(targets).node}`,
   precheck: (_input, { targets, cluster, signal }) =>
     overSsh(signal, async () => {
       await cluster().shell.exec(nodeOf(targets).node, 'true', signal);

@@ -1,8 +1,10 @@
 import * as z from 'zod';
 import { guestOperationShape, nodeArgument } from '#kernel/arguments';
+import { noWayBack } from '#kernel/guest-condition';
 import { isJsonObject, type JsonObject, wordOf } from '#kernel/json';
 import type { ClusterPort, GuestRef } from '#kernel/ports/cluster';
-import { describeTarget, type GuestTarget, type Target } from '#kernel/resource';
+import { describeTarget, type GuestTarget, type Target, targetWords } from '#kernel/resource';
+import { plural, say } from '#kernel/text/message';
 import { defineTool, type Obstacle } from '#kernel/tool';
 import { conditionOf } from '../support/condition.ts';
 import { haMoveObstacle } from '../support/ha-placement.ts';
@@ -33,11 +35,11 @@ export const migrateGuest = defineTool({
     { kind: 'guest', access: 'operate', vmid, ...(node === undefined ? {} : { node }) },
     { kind: 'node', access: 'operate', node: target, place: true },
   ],
-  headline: (_input, targets) => `Migrate ${describeTarget(guestOf(targets))} to ${nodeOf(targets).node}`,
+  headline: (_input, targets) => say`Migrate ${targetWords(guestOf(targets))} to ${nodeOf(targets).node}`,
   precondition: async (_input, { cluster, targets, signal }) => [await conditionOf(cluster().api, guestOf(targets), signal)],
   inverse: ({ vmid, with_local_disks: withDisks }, before) => {
     const from = conditionIn(before, vmid)?.node;
-    if (from === undefined) return { none: 'where it is now is not known' };
+    if (from === undefined) return noWayBack(say`where it is now is not known`);
     return { tool: 'migrate_guest', input: { vmid, target: from, ...(withDisks ? { with_local_disks: true } : {}) } };
   },
   precheck: ({ with_local_disks: withDisks }, context) =>
@@ -64,11 +66,11 @@ export const migrateGuest = defineTool({
     const [look, guests] = await Promise.all([lookAtGuest(api, guest, context.signal), api.guests(context.signal)]);
     const there = guests.filter((row) => row.node === target && row.status === 'running').length;
     return [
-      ...(isRunningContainer(context.targets) ? ['it is stopped, moved and started again: what runs inside is interrupted'] : []),
+      ...(isRunningContainer(context.targets) ? [say`it is stopped, moved and started again: what runs inside is interrupted`] : []),
       stateFact(look),
-      ...(look.state.haState === undefined ? [] : ['the HA manager moves it, when it gets round to it']),
+      ...(look.state.haState === undefined ? [] : [say`the HA manager moves it, when it gets round to it`]),
       ...diskFacts(look.config),
-      `${there} guests run on ${target}`,
+      plural(there, say`1 guests run on ${target}`, say`${there} guests run on ${target}`),
     ];
   },
   run: async ({ with_local_disks: localDisks }, context) => {

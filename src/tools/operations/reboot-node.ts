@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { clusterArgument, nodeArgument, reasonArgument } from '#kernel/arguments';
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 import { nodeOf } from '../support/targets.ts';
 
@@ -15,7 +16,7 @@ export const rebootNode = defineTool({
   permission: 'cluster:operate',
   input: z.strictObject({ node: nodeArgument, cluster: clusterArgument, reason: reasonArgument }),
   touches: ({ node }) => [{ kind: 'node', access: 'operate', node }],
-  headline: (_input, targets) => `Reboot node ${nodeOf(targets).node}`,
+  headline: (_input, targets) => say`Reboot node ${nodeOf(targets).node}`,
   // INVARIANT: black never runs. There is no code behind it to reach by mistake.
   run: () => Promise.reject(new Fault('black_tier', 'a node reboot is never run by an agent', { audience: 'bug' })),
 });

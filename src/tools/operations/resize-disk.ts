@@ -1,8 +1,10 @@
 import * as z from 'zod';
 import { guestOperationShape } from '#kernel/arguments';
 import { Fault } from '#kernel/errors';
+import { noWayBack } from '#kernel/guest-condition';
 import type { JsonObject } from '#kernel/json';
-import { describeTarget, type GuestTarget } from '#kernel/resource';
+import { describeTarget, type GuestTarget, targetWords } from '#kernel/resource';
+import { say } from '#kernel/text/message';
 import { sanitizeText } from '#kernel/text/text';
 import { defineTool, type Obstacle } from '#kernel/tool';
 import { conditionOf } from '../support/condition.ts';
@@ -41,10 +43,14 @@ export const resizeDisk = defineTool({
   outsideText: ['log'],
   input: inputSchema,
   touches: ({ vmid, node }) => [{ kind: 'guest', access: 'operate', vmid, ...(node === undefined ? {} : { node }) }],
-  headline: ({ disk, size }, targets) =>
-    `Make ${disk} of ${describeTarget(guestOf(targets))} larger, ${size.startsWith('+') ? `by ${size.slice(1)}` : `to ${size}`}`,
+  headline: ({ disk, size }, targets) => {
+    const guest = targetWords(guestOf(targets));
+    return size.startsWith('+')
+      ? say`Make ${disk} of ${guest} larger, by ${size.slice(1)}`
+      : say`Make ${disk} of ${guest} larger, to ${size}`;
+  },
   precondition: async (_input, { cluster, targets, signal }) => [await conditionOf(cluster().api, guestOf(targets), signal)],
-  inverse: () => ({ none: 'a disk does not become smaller' }),
+  inverse: () => noWayBack(say`a disk does not become smaller`),
   precheck: (input, context) =>
     obstacleOf(
       context,
@@ -60,8 +66,8 @@ export const resizeDisk = defineTool({
     if (disk?.bytes === undefined || wanted === undefined) return [stateFact(look)];
     const room = await api.record({ record: 'storage', node: guest.node, storage: disk.storage }, context.signal).catch(() => undefined);
     return [
-      `${disk.place} on ${disk.storage}: ${sizeWords(disk.bytes)} → ${sizeWords(wanted)}`,
-      ...(typeof room?.['avail'] === 'number' ? [`${disk.storage} has ${sizeWords(room['avail'])} free`] : []),
+      say`${disk.place} on ${disk.storage}: ${sizeWords(disk.bytes)} → ${sizeWords(wanted)}`,
+      ...(typeof room?.['avail'] === 'number' ? [say`${disk.storage} has ${sizeWords(room['avail'])} free`] : []),
       stateFact(look),
     ];
   },

@@ -3,7 +3,8 @@ import { clusterArgument, nodeArgument, reasonArgument, serviceArgument } from '
 import { toFault } from '#kernel/errors';
 import { notSent } from '#kernel/known-effect';
 import type { NodeShell, ShellResult } from '#kernel/ports/shell';
-import { describeTarget, nodeServices } from '#kernel/resource';
+import { nodeServices, targetWords } from '#kernel/resource';
+import { say } from '#kernel/text/message';
 import { defineTool, type Obstacle, type ToolContext, type ToolResult } from '#kernel/tool';
 import { overSsh } from '../support/obstacles.ts';
 import { serviceOf } from '../support/targets.ts';
@@ -23,7 +24,7 @@ export const restartService = defineTool({
   outsideText: ['stdout', 'stderr'],
   input: z.strictObject({ node: nodeArgument, service: serviceArgument, cluster: clusterArgument, reason: reasonArgument }),
   touches: ({ node, service }) => [{ kind: 'service', access: 'operate', node, service }],
-  headline: (_input, targets) => `Restart ${describeTarget(serviceOf(targets))}`,
+  headline: (_input, targets) => say`Restart ${targetWords(serviceOf(targets))}`,
   // Without them the node is none of the cluster's for a moment.
   takes: (_input, targets) => {
     const { node, service } = serviceOf(targets);

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { clusterArgument, nodeArgument, poolArgument, reasonArgument, storageArgument, vmidArgument } from '#kernel/arguments';
 import { wordOf } from '#kernel/json';
 import type { GuestType } from '#kernel/resource';
+import { listed, say } from '#kernel/text/message';
 import { sanitizeText } from '#kernel/text/text';
 import { defineTool, type Obstacle } from '#kernel/tool';
 import { absent } from '../support/condition.ts';
@@ -76,13 +77,20 @@ export const restoreGuest = defineTool({
     ...(storage === undefined ? [] : [{ kind: 'storage', access: 'operate', storage, node } as const]),
     { kind: 'tags', access: 'operate', vmid, archive: { node, volume: archive } },
   ],
-  headline: ({ archive, new_vmid: vmid, pool }, targets) =>
-    `Restore ${archive.slice(archive.lastIndexOf('/') + 1)} to the new ${typeOf(archive) === 'qemu' ? 'VM' : 'container'} ${vmid} on ${nodeOf(targets).node}${pool === undefined ? '' : ` in pool ${pool}`}`,
+  headline: ({ archive, new_vmid: vmid, pool }, targets) => {
+    const name = archive.slice(archive.lastIndexOf('/') + 1);
+    const { node } = nodeOf(targets);
+    const restore =
+      typeOf(archive) === 'qemu'
+        ? say`Restore ${name} to the new VM ${vmid} on ${node}`
+        : say`Restore ${name} to the new container ${vmid} on ${node}`;
+    return pool === undefined ? restore : say`${restore} in pool ${pool}`;
+  },
   precondition: async ({ new_vmid: vmid }) => [absent(vmid)],
   inverse: ({ new_vmid: vmid }) => ({
     tool: 'delete_guest',
     input: { vmid },
-    loses: 'which takes a backup of it, unless `protected.deleteUnsaved` is set',
+    loses: listed('which takes a backup of it, unless `protected.deleteUnsaved` is set'),
   }),
   precheck: async ({ archive, new_vmid: vmid, storage, pool }, { cluster, targets, signal }): Promise<Obstacle | undefined> => {
     const { api } = cluster();
@@ -106,11 +114,11 @@ export const restoreGuest = defineTool({
     const { node } = nodeOf(context.targets);
     const rows = await api.rows({ rows: 'content', node, storage: archive.split(':')[0] ?? '', content: 'backup' }, context.signal);
     const row = rows.find((one) => one['volid'] === archive);
-    if (row === undefined) return ['the backup is not seen on that node: the task will fail'];
-    const size = typeof row['size'] === 'number' ? `, ${sizeWords(row['size'])}` : '';
+    if (row === undefined) return [say`the backup is not seen on that node: the task will fail`];
+    const made = say`a backup of guest ${wordOf(row['vmid'])}, made ${ageWords(row['ctime'], context.clock.now())}`;
     return [
-      `a backup of guest ${wordOf(row['vmid'])}, made ${ageWords(row['ctime'], context.clock.now())}${size}`,
-      'it has the addresses and names of the old one: both must not run at the same time in one network',
+      typeof row['size'] === 'number' ? say`${made}, ${sizeWords(row['size'])}` : made,
+      say`it has the addresses and names of the old one: both must not run at the same time in one network`,
     ];
   },
   run: ({ archive, new_vmid: vmid, storage, pool }, context) => {

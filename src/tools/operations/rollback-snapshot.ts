@@ -1,7 +1,9 @@
 import * as z from 'zod';
 import { guestOperationShape, snapshotNameArgument } from '#kernel/arguments';
+import { noWayBack } from '#kernel/guest-condition';
 import { type JsonObject, wordOf } from '#kernel/json';
-import { describeTarget } from '#kernel/resource';
+import { describeTarget, targetWords } from '#kernel/resource';
+import { asIs, joined, type Message, say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import { defineTool } from '#kernel/tool';
 import { conditionOf, realSnapshots } from '../support/condition.ts';
@@ -26,9 +28,9 @@ export const rollbackSnapshot = defineTool({
     // It gets the tags of the snapshot.
     { kind: 'tags', access: 'operate', vmid, snapshot: name },
   ],
-  headline: ({ name }, targets) => `Roll ${describeTarget(guestOf(targets))} back to snapshot ${name}`,
+  headline: ({ name }, targets) => say`Roll ${targetWords(guestOf(targets))} back to snapshot ${name}`,
   precondition: async (_input, { cluster, targets, signal }) => [await conditionOf(cluster().api, guestOf(targets), signal)],
-  inverse: () => ({ none: 'what its disks and configuration hold now is gone, unless create_snapshot keeps it before' }),
+  inverse: () => noWayBack(say`what its disks and configuration hold now is gone, unless create_snapshot keeps it before`),
   precheck: (_input, context) =>
     obstacleOf(context, ({ vmid }) => ({
       done: 'rolled back',
@@ -52,14 +54,18 @@ export const rollbackSnapshot = defineTool({
     const memory = Number(own['vmstate'] ?? 0) === 1;
     const running = look.state.status === 'running';
     return [
-      `everything on its disks since the snapshot (${ageWords(own['snaptime'], clock.now())}) is lost`,
+      say`everything on its disks since the snapshot (${ageWords(own['snaptime'], clock.now())}) is lost`,
       stateFact(look),
       ...(running && !memory
-        ? [look.state.haState === 'started' ? 'it is stopped, and the HA manager starts it again' : 'it is stopped, and stays stopped']
+        ? [
+            look.state.haState === 'started'
+              ? say`it is stopped, and the HA manager starts it again`
+              : say`it is stopped, and stays stopped`,
+          ]
         : []),
-      ...(memory ? ['it goes on where the snapshot’s memory stood'] : []),
+      ...(memory ? [say`it goes on where the snapshot’s memory stood`] : []),
       ...changedKeys(look.config ?? {}, then),
-      ...(later.length === 0 ? [] : [`later snapshots stay, and can be rolled back to: ${later.join(', ')}`]),
+      ...(later.length === 0 ? [] : [say`later snapshots stay, and can be rolled back to: ${joined(later)}`]),
     ];
   },
   run: ({ name }, context) => {
@@ -105,15 +111,15 @@ const ownKeys: ReadonlySet<string> = new Set([
 ]);
 const longestValue = 60;
 
-function changedKeys(now: JsonObject, then: JsonObject): readonly string[] {
+function changedKeys(now: JsonObject, then: JsonObject): readonly Message[] {
   const keys = [...new Set([...Object.keys(now), ...Object.keys(then)])]
     .filter((key) => !ownKeys.has(key) && !key.startsWith('unused'))
     .sort();
   const changed = keys.filter((key) => wordOf(now[key]) !== wordOf(then[key]));
-  return changed.map((key) => `${key}: ${shown(now[key])} → ${shown(then[key])}`);
+  return changed.map((key) => say`${key}: ${shown(now[key])} → ${shown(then[key])}`);
 }
 
-function shown(value: unknown): string {
+function shown(value: unknown): Message {
   const word = wordOf(value);
-  return word === '' ? 'not set' : showPlainly(word, longestValue);
+  return word === '' ? say`not set` : asIs(showPlainly(word, longestValue));
 }

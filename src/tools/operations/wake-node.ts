@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { clusterArgument, nodeArgument, reasonArgument } from '#kernel/arguments';
+import { say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 import { nodeOf } from '../support/targets.ts';
 
@@ -14,7 +15,7 @@ export const wakeNode = defineTool({
   permission: 'cluster:operate',
   input: z.strictObject({ node: nodeArgument, cluster: clusterArgument, reason: reasonArgument }),
   touches: ({ node }) => [{ kind: 'node', access: 'operate', node }],
-  headline: (_input, targets) => `Wake node ${nodeOf(targets).node}`,
+  headline: (_input, targets) => say`Wake node ${nodeOf(targets).node}`,
   run: async (_input, context) => {
     const { node, online } = nodeOf(context.targets);
     // Sent to an online node, too: it does no harm, and `online` may be a minute old.

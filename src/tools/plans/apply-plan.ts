@@ -3,6 +3,7 @@ import { reasonArgument } from '#kernel/arguments';
 import { changedSince } from '#kernel/guest-condition';
 import { type applyPlanTool, foretold, mostSteps, type Plan } from '#kernel/plans/plan';
 import type { Resource } from '#kernel/resource';
+import { plural, say } from '#kernel/text/message';
 import { type Impact, impacts } from '#kernel/tiers';
 import { defineTool, type Obstacle, type ToolContext } from '#kernel/tool';
 import { conditionsNow } from '../support/condition.ts';
@@ -44,8 +45,9 @@ export const applyPlan = defineTool({
   impactOf: (_targets, { steps }) => worst(steps),
   touches: ({ touches }) => touches as unknown as readonly Resource[],
   headline: ({ steps, cluster, undoes }) => {
-    const size = `${steps.length} step${steps.length === 1 ? '' : 's'} on cluster ${cluster}`;
-    return undoes === undefined ? `Run a plan of ${size}` : `Undo plan ${undoes}: ${size}`;
+    const { length } = steps;
+    const size = plural(length, say`1 step on cluster ${cluster}`, say`${length} steps on cluster ${cluster}`);
+    return undoes === undefined ? say`Run a plan of ${size}` : say`Undo plan ${undoes}: ${size}`;
   },
   precondition: async (input, { cluster, signal }) => conditionsNow(cluster().api, vmidsIn(input), signal),
   precheck: (input, context) => drifted(input, context),

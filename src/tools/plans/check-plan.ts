@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { PlanProgress } from '#kernel/plans/plan-progress';
+import { say } from '#kernel/text/message';
 import { defineTool, type ToolContext } from '#kernel/tool';
 import { findPlan, planAdvice, planData, planWords } from '../support/plan-view.ts';
 import { requestIdArgument } from '../support/request-view.ts';
@@ -21,7 +22,7 @@ export const checkPlan = defineTool({
     wait_seconds: z.number().int().min(0).max(longestWait).default(0).meta({ description: 'Wait so long for news.' }),
   }),
   touches: () => [],
-  headline: ({ plan_id: id }) => `Check plan ${id}`,
+  headline: ({ plan_id: id }) => say`Check plan ${id}`,
   limitMs: ({ wait_seconds: waits }) => waits * 1_000 + 30_000,
   run: async ({ plan_id: id, wait_seconds: waits }, context) => {
     const found = await findPlan(id, context);

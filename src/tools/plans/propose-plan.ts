@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { clusterArgument, reasonArgument, text } from '#kernel/arguments';
 import type { JsonObject } from '#kernel/json';
 import { applyPlanTool, endOf, foretoldWords, mostSteps, type Plan, type ProposedStep, type Rehearsal } from '#kernel/plans/plan';
+import { english, say } from '#kernel/text/message';
 import { defineTool, type ToolResult } from '#kernel/tool';
 
 /** Longest pause before a step, in s. */
@@ -34,7 +35,7 @@ export const proposePlan = defineTool({
     reason: reasonArgument,
   }),
   touches: () => [],
-  headline: ({ steps }) => `Propose a plan of ${steps.length} steps`,
+  headline: ({ steps }) => say`Propose a plan of ${steps.length} steps`,
   run: async ({ steps }, { plans }) => resultOf(await plans.rehearse(steps as readonly ProposedStep[])),
 });
 
@@ -57,7 +58,7 @@ export function resultOf(rehearsal: Rehearsal): ToolResult {
     message: `${steps.length} step${steps.length === 1 ? ' was' : 's were'} rehearsed on a copy of the cluster, and went well there`,
     result: {
       steps: steps.map(({ title, undo }, index) => ({ number: index + 1, title, ...wayBack(undo) })),
-      end: endOf(steps).map(foretoldWords),
+      end: endOf(steps).map((guest) => english(foretoldWords(guest))),
       ...(unknown.length === 0 ? {} : { not_foretold: unknown }),
     },
     asks: { tool: applyPlanTool, input: plan as unknown as JsonObject, as: 'plan' },

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { reasonArgument } from '#kernel/arguments';
 import type { JsonObject } from '#kernel/json';
 import { applyPlanTool, type Plan } from '#kernel/plans/plan';
+import { say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 import { findPlan, planAdvice, planData, planWords } from '../support/plan-view.ts';
 import { requestIdArgument } from '../support/request-view.ts';
@@ -18,7 +19,7 @@ export const runPlan = defineTool({
   onGrant: true,
   input: z.strictObject({ plan_id: requestIdArgument, reason: reasonArgument }),
   touches: () => [],
-  headline: ({ plan_id: id }) => `Run plan ${id}`,
+  headline: ({ plan_id: id }) => say`Run plan ${id}`,
   run: async ({ plan_id: id }, context) => {
     const found = await findPlan(id, context);
     if ('ok' in found) return found;

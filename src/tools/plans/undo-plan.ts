@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { reasonArgument } from '#kernel/arguments';
 import type { PlanStep, ProposedStep } from '#kernel/plans/plan';
 import { planIn, undoOf } from '#kernel/plans/plan-progress';
+import { say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 import { findPlan, planWords } from '../support/plan-view.ts';
 import { requestIdArgument } from '../support/request-view.ts';
@@ -20,7 +21,7 @@ export const undoPlan = defineTool({
   rare: true,
   input: z.strictObject({ plan_id: requestIdArgument, reason: reasonArgument }),
   touches: () => [],
-  headline: ({ plan_id: id }) => `Propose how to undo plan ${id}`,
+  headline: ({ plan_id: id }) => say`Propose how to undo plan ${id}`,
   run: async ({ plan_id: id }, context) => {
     const found = await findPlan(id, context);
     if ('ok' in found) return found;

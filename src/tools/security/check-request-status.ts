@@ -6,6 +6,7 @@ import type { AttemptStanding } from '#kernel/attempt';
 import { applyHeldTool } from '#kernel/effects';
 import type { JsonObject } from '#kernel/json';
 import { followTaskWords } from '#kernel/known-effect';
+import { english, say } from '#kernel/text/message';
 import { clockTime, formatDuration, showPlainly } from '#kernel/text/text';
 import { defineTool, type ToolContext } from '#kernel/tool';
 import { invalidRequestId, isRequestId, requestIdArgument, viewOf } from '../support/request-view.ts';
@@ -31,7 +32,7 @@ export const checkRequestStatus = defineTool({
   // What a call gave that a person ran by hand: the keys that any tool of the catalog names.
   outsideText: ['stdout', 'stderr', 'content', 'text', 'log', 'notes', 'description', 'Description', 'comment'],
   touches: () => [],
-  headline: (input) => `Check request ${showPlainly(input.request_id, 40)}`,
+  headline: (input) => say`Check request ${showPlainly(input.request_id, 40)}`,
   run: async ({ request_id: id, wait_seconds: waits }, context) => {
     // Checked before the store is touched (CWE-20).
     if (!isRequestId(id)) return { ok: true, ...invalidRequestId(id) };
@@ -101,7 +102,7 @@ async function standing(record: RequestRecord, context: ToolContext): Promise<St
   const plain = { message: `request ${record.id} is ${record.status}`, next: nextOf(record) };
   const now = context.clock.now();
   if (isSettledReport(record)) return { ...plain, next: 'a person settled this report; it allows no tool call' };
-  if (record.status === 'expired') return { ...plain, message: `${plain.message}: ${expiryInWords(record, now)}` };
+  if (record.status === 'expired') return { ...plain, message: `${plain.message}: ${english(expiryInWords(record, now))}` };
   if (record.status === 'approved') return { ...plain, message: `${plain.message}${approvalInWords(record, now)}` };
   return record.status === 'consumed' ? consumed(record, context, plain) : plain;
 }

@@ -3,6 +3,7 @@ import { pagingArguments } from '#kernel/arguments';
 import type { AuditRecord } from '#kernel/audit-event';
 import { Fault } from '#kernel/errors';
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel/json';
+import { say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 import { defaultLimit } from '../support/paging.ts';
 
@@ -17,7 +18,7 @@ export const getSecurityLog = defineTool({
   permission: 'data:read',
   input: z.strictObject({ limit: pagingArguments.limit, cursor: pagingArguments.cursor }),
   touches: () => [],
-  headline: () => 'Get security log',
+  headline: () => say`Get security log`,
   run: async ({ limit = defaultLimit, cursor }, context) => {
     const total = (await context.trail.head())?.sequence ?? 0;
     const end = cursor === undefined ? total : placeOf(cursor, total);

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 
 export const getSecurityStatus = defineTool({
@@ -12,7 +13,7 @@ export const getSecurityStatus = defineTool({
   permission: 'data:read',
   input: z.strictObject({}),
   touches: () => [],
-  headline: () => 'Get security status',
+  headline: () => say`Get security status`,
   run: async (_input, context) => {
     const [pending, approved] = await Promise.all([context.requests.countPending(), context.requests.countApproved()]);
     const { level } = context.security;

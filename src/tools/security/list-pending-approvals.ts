@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { pagingArguments } from '#kernel/arguments';
 import type { JsonObject } from '#kernel/json';
+import { say } from '#kernel/text/message';
 import { defineTool, type ToolContext } from '#kernel/tool';
 import { defaultLimit } from '../support/paging.ts';
 import { viewOf } from '../support/request-view.ts';
@@ -16,7 +17,7 @@ export const listPendingApprovals = defineTool({
   permission: 'data:read',
   input: z.strictObject(pagingArguments),
   touches: () => [],
-  headline: () => 'List pending approvals',
+  headline: () => say`List pending approvals`,
   run: async ({ limit = defaultLimit, cursor, filter }, context) => {
     const [page, total] = await Promise.all([pageOf({ limit, cursor, fits: holding(filter) }, context), context.requests.countPending()]);
     const { views: pending, next } = page;

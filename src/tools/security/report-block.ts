@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { RequestStatus } from '#kernel/approval/request';
 import { blockReasons } from '#kernel/approval/security';
 import { text } from '#kernel/arguments';
+import { say } from '#kernel/text/message';
 import { defineTool, type ReportAnswer, type ToolResult } from '#kernel/tool';
 import { invalidRequestId, isRequestId, requestIdArgument } from '../support/request-view.ts';
 
@@ -22,7 +23,7 @@ export const reportBlock = defineTool({
   }),
   concealed: ['pattern'],
   touches: () => [],
-  headline: ({ reason, destination }) => `Report a block (${reason}): ${destination}`,
+  headline: ({ reason, destination }) => say`Report a block (${reason}): ${destination}`,
   run: async ({ request_id: requestId, reason, destination, pattern }, context) => {
     // Checked before the store is touched (CWE-20).
     if (!isRequestId(requestId)) return { ok: false, code: 'invalid_request_id', ...invalidRequestId(requestId) };

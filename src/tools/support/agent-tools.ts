@@ -2,10 +2,12 @@
  * A coding agent's own tools, as its hook asks about them (`hosts/hook`). What runs here is nothing: the agent does it itself once the answer is yes.
  * LIMIT: what it then does is not seen here, and not undone.
  */
+
 import * as z from 'zod';
 import { agentToolNames } from '#kernel/agent-call';
 import type { JsonObject } from '#kernel/json';
 import type { Resource } from '#kernel/resource';
+import { asIs, type Message, plainly, say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import type { ActionTier, Impact, Permission } from '#kernel/tiers';
 import { type Caller, defineTool, type Tool } from '#kernel/tool';
@@ -28,7 +30,7 @@ interface Kind {
   readonly impact: Impact;
   readonly permission: Permission;
   touches(asked: Asked, caller?: Caller): readonly Resource[];
-  headline(asked: Asked): string;
+  headline(asked: Asked): Message;
 }
 
 const command = ({ command: line = '' }: Asked, surface: 'agent_shell' | 'agent_run'): readonly Resource[] => [
@@ -38,7 +40,10 @@ const paths = ({ paths: named = [] }: Asked, use: 'write' | 'search'): readonly 
   named.map((path) => ({ kind: 'path', access: use === 'write' ? 'operate' : 'read', path, use, machine: true }));
 /** What is no URL is none of a destination's names either, and is refused as such. */
 const hostOf = (url: string) => (URL.canParse(url) ? new URL(url).host || url : url);
-const several = (names: readonly string[] = []) => `${names[0] ?? 'nothing'}${names.length > 1 ? ` and ${names.length - 1} more` : ''}`;
+const several = ([first, ...others]: readonly string[] = []) => {
+  if (first === undefined) return say`nothing`;
+  return others.length === 0 ? asIs(first) : say`${first} and ${others.length} more`;
+};
 
 const kinds: Readonly<Record<keyof typeof agentToolNames, Kind>> = {
   shell: {
@@ -49,7 +54,7 @@ const kinds: Readonly<Record<keyof typeof agentToolNames, Kind>> = {
     permission: 'data:read',
     touches: (asked, caller) => command(asked, caller?.holds('system:execute') ? 'agent_shell' : 'agent_run'),
     headline: ({ own_tool: tool, command: line = '' }) =>
-      `${tool}: run ${JSON.stringify(line)} in the agent's own shell, outside the sandbox`,
+      say`${tool}: run ${JSON.stringify(line)} in the agent's own shell, outside the sandbox`,
   },
   // What runs there is a call of its own.
   run: {
@@ -58,7 +63,7 @@ const kinds: Readonly<Record<keyof typeof agentToolNames, Kind>> = {
     impact: 'none',
     permission: 'data:read',
     touches: (asked) => command(asked, 'agent_run'),
-    headline: ({ own_tool: tool, command: line = '' }) => `${tool}: run ${JSON.stringify(line)}`,
+    headline: ({ own_tool: tool, command: line = '' }) => say`${tool}: run ${JSON.stringify(line)}`,
   },
   write: {
     title: 'An agent’s own edit',
@@ -66,7 +71,7 @@ const kinds: Readonly<Record<keyof typeof agentToolNames, Kind>> = {
     impact: 'irreversible',
     permission: 'file:write',
     touches: (asked) => paths(asked, 'write'),
-    headline: ({ own_tool: tool, paths: named }) => `${tool}: write ${several(named)}`,
+    headline: ({ own_tool: tool, paths: named }) => say`${tool}: write ${several(named)}`,
   },
   read: {
     title: 'An agent’s own look at a file',
@@ -74,7 +79,7 @@ const kinds: Readonly<Record<keyof typeof agentToolNames, Kind>> = {
     impact: 'none',
     permission: 'file:read',
     touches: (asked) => paths(asked, 'search'),
-    headline: ({ own_tool: tool, paths: named }) => `${tool}: read ${several(named)}`,
+    headline: ({ own_tool: tool, paths: named }) => say`${tool}: read ${several(named)}`,
   },
   fetch: {
     title: 'An agent’s own fetch',
@@ -82,7 +87,7 @@ const kinds: Readonly<Record<keyof typeof agentToolNames, Kind>> = {
     impact: 'reversible',
     permission: 'system:execute:readonly',
     touches: ({ urls = [] }) => urls.map((url) => ({ kind: 'destination', access: 'operate', host: hostOf(url) })),
-    headline: ({ own_tool: tool, urls }) => `${tool}: fetch ${several(urls)}`,
+    headline: ({ own_tool: tool, urls }) => say`${tool}: fetch ${several(urls)}`,
   },
   // No name is proof: a repository can have a server of any name.
   other: {
@@ -91,7 +96,7 @@ const kinds: Readonly<Record<keyof typeof agentToolNames, Kind>> = {
     impact: 'reversible',
     permission: 'system:execute:readonly',
     touches: () => [],
-    headline: ({ own_tool: tool }) => `${tool}: call it`,
+    headline: ({ own_tool: tool }) => say`${tool}: call it`,
   },
   quiet: {
     title: 'A tool that only concerns the agent itself',
@@ -99,7 +104,7 @@ const kinds: Readonly<Record<keyof typeof agentToolNames, Kind>> = {
     impact: 'none',
     permission: 'data:read',
     touches: () => [],
-    headline: ({ own_tool: tool }) => `${tool}: call it`,
+    headline: ({ own_tool: tool }) => say`${tool}: call it`,
   },
 };
 
@@ -113,26 +118,26 @@ function agentTool(kind: keyof typeof kinds): Tool {
     internal: 'hook',
     input,
     touches,
-    headline: (asked) => showPlainly(headline(asked), 500),
+    headline: (asked) => plainly(headline(asked), 500),
     preview: async (asked) => previewOf(asked),
     run: async () => ({ ok: true, message: 'the agent may do this itself', result: {} }),
   });
 }
 
 /** What a person is not told by the headline. */
-async function previewOf({ cwd, paths: named = [], urls = [], arguments: more = {} }: Asked): Promise<readonly string[]> {
+async function previewOf({ cwd, paths: named = [], urls = [], arguments: more = {} }: Asked): Promise<readonly Message[]> {
   return [
-    'The agent does it itself: outside the sandbox, and it cannot be undone here.',
-    ...(cwd === undefined ? [] : [`The agent is in ${showPlainly(cwd, 300)}.`]),
-    ...[...named, ...urls].slice(1, 20).map((name) => `Also: ${showPlainly(name, 300)}`),
+    say`The agent does it itself: outside the sandbox, and it cannot be undone here.`,
+    ...(cwd === undefined ? [] : [say`The agent is in ${showPlainly(cwd, 300)}.`]),
+    ...[...named, ...urls].slice(1, 20).map((name) => say`Also: ${showPlainly(name, 300)}`),
     ...lines(more),
   ];
 }
 
-function lines(more: JsonObject): readonly string[] {
+function lines(more: JsonObject): readonly Message[] {
   return Object.entries(more)
     .slice(0, 20)
-    .map(([key, value]) => `${showPlainly(key, 60)}: ${showPlainly(typeof value === 'string' ? value : JSON.stringify(value), 1_500)}`);
+    .map(([key, value]) => say`${showPlainly(key, 60)}: ${showPlainly(typeof value === 'string' ? value : JSON.stringify(value), 1_500)}`);
 }
 
 export const agentTools: readonly Tool[] = (Object.keys(kinds) as (keyof typeof kinds)[]).map(agentTool);

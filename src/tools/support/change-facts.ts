@@ -1,17 +1,19 @@
 /** What a write changes, in facts for the person who is asked. */
+
 import { Fault } from '#kernel/errors';
 import { outsideMarksIn, redactionMarksIn } from '#kernel/text/marks';
+import { type Message, plural, say } from '#kernel/text/message';
 
 /** Counts lines as multisets: a moved line counts as neither added nor removed, which a full diff (in the editor) shows. */
-export function changeFacts(before: { readonly text: string } | { readonly why: string }, after: string): readonly string[] {
+export function changeFacts(before: { readonly text: string } | { readonly why: Message }, after: string): readonly Message[] {
   const lines = linesOf(after);
-  const size = `The new content has ${count(lines.length, 'line')} (${Buffer.byteLength(after)} bytes).`;
+  const size = say`The new content has ${count(lines.length)} (${Buffer.byteLength(after)} bytes).`;
   if (!('text' in before)) return [before.why, size];
   const old = linesOf(before.text);
-  if (old.join('\n') === lines.join('\n')) return ['The content stays the same.', size];
+  if (old.join('\n') === lines.join('\n')) return [say`The content stays the same.`, size];
   const removed = beyond(old, lines).length;
   const added = beyond(lines, old).length;
-  return [`It removes ${count(removed, 'line')} of ${old.length} and adds ${count(added, 'line')}.`, size];
+  return [say`It removes ${count(removed)} of ${old.length} and adds ${count(added)}.`, size];
 }
 
 function linesOf(text: string): readonly string[] {
@@ -29,8 +31,8 @@ function beyond(all: readonly string[], others: readonly string[]): readonly str
   });
 }
 
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+function count(lines: number): Message {
+  return plural(lines, say`1 line`, say`${lines} lines`);
 }
 
 // What a model must not copy from a result into a file: placeholders of hidden secrets, marks around outside text.

@@ -1,10 +1,12 @@
 /** The path of a call, and whose files it is about. */
+
 import * as z from 'zod';
 import { Fault, toFault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import { notSent } from '#kernel/known-effect';
 import type { ChangedFile, FileScope } from '#kernel/ports/workspace';
 import type { PathResource } from '#kernel/resource';
+import { asListed, type Message, say } from '#kernel/text/message';
 import type { ToolContext } from '#kernel/tool';
 
 interface FileTarget {
@@ -21,9 +23,9 @@ export function fileTarget({ agent, targets }: Pick<ToolContext, 'agent' | 'targ
 }
 
 /** For the person who is asked. */
-export function undoFacts(context: Pick<ToolContext, 'agent' | 'targets' | 'workspace'>): readonly string[] {
+export function undoFacts(context: Pick<ToolContext, 'agent' | 'targets' | 'workspace'>): readonly Message[] {
   const why = context.workspace().files.notKept(fileTarget(context).path);
-  return why === undefined ? [] : [`It cannot be undone afterwards: ${why}.`];
+  return why === undefined ? [] : [say`It cannot be undone afterwards: ${asListed(why)}.`];
 }
 
 /** What a caller gets to know of a change: how to take it back, or why that cannot be, and which names still have the old content. */

@@ -1,11 +1,13 @@
 /** The tools that switch guests: start, stop, restart, shut down, reset, suspend, resume. They differ in a few words. */
+
 import * as z from 'zod';
 import { guestOperationShape } from '#kernel/arguments';
-import type { Inverse } from '#kernel/guest-condition';
+import { type Inverse, noWayBack } from '#kernel/guest-condition';
 import type { JsonObject } from '#kernel/json';
 import { followTaskWords } from '#kernel/known-effect';
 import type { ActionParameters, GuestAction } from '#kernel/ports/cluster';
-import { describeTarget, type GuestTarget, type GuestType } from '#kernel/resource';
+import { describeTarget, type GuestTarget, type GuestType, targetWords } from '#kernel/resource';
+import { asListed, listed, type Message, say } from '#kernel/text/message';
 import type { Impact } from '#kernel/tiers';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from '#kernel/tool';
 import { conditionOf } from './condition.ts';
@@ -19,22 +21,53 @@ interface ActionWords {
   readonly impact: Impact;
   /** `Stop` as in `Stop VM 100 (web) on pve`. */
   readonly verb: string;
+  headline(guest: Message): Message;
   /** `stopped` as in `VM 100 … stopped`. */
   readonly done: string;
   /** `vm` or `container` is added to a name that ends with `_`. */
-  readonly back: { readonly tool: string; readonly loses?: string } | { readonly none: string };
+  readonly back: { readonly tool: string; readonly loses?: string } | Extract<Inverse, { readonly none: string }>;
 }
 
-const memoryLost = 'what its memory held does not come back';
+const memoryLost = listed('what its memory held does not come back');
 
 const words: Readonly<Record<GuestAction, ActionWords>> = {
-  start: { impact: 'reversible', verb: 'Start', done: 'started', back: { tool: 'shutdown_' } },
-  stop: { impact: 'disruptive', verb: 'Stop', done: 'stopped', back: { tool: 'start_', loses: memoryLost } },
-  reboot: { impact: 'disruptive', verb: 'Restart', done: 'restarted', back: { none: 'what ran inside is interrupted' } },
-  shutdown: { impact: 'disruptive', verb: 'Shut down', done: 'shut down', back: { tool: 'start_', loses: memoryLost } },
-  reset: { impact: 'disruptive', verb: 'Reset', done: 'reset', back: { none: memoryLost } },
-  suspend: { impact: 'reversible', verb: 'Suspend', done: 'suspended', back: { tool: 'resume_' } },
-  resume: { impact: 'reversible', verb: 'Resume', done: 'resumed', back: { tool: 'suspend_' } },
+  start: { impact: 'reversible', verb: 'Start', headline: (guest) => say`Start ${guest}`, done: 'started', back: { tool: 'shutdown_' } },
+  stop: {
+    impact: 'disruptive',
+    verb: 'Stop',
+    headline: (guest) => say`Stop ${guest}`,
+    done: 'stopped',
+    back: { tool: 'start_', loses: memoryLost },
+  },
+  reboot: {
+    impact: 'disruptive',
+    verb: 'Restart',
+    headline: (guest) => say`Restart ${guest}`,
+    done: 'restarted',
+    back: noWayBack(say`what ran inside is interrupted`),
+  },
+  shutdown: {
+    impact: 'disruptive',
+    verb: 'Shut down',
+    headline: (guest) => say`Shut down ${guest}`,
+    done: 'shut down',
+    back: { tool: 'start_', loses: memoryLost },
+  },
+  reset: {
+    impact: 'disruptive',
+    verb: 'Reset',
+    headline: (guest) => say`Reset ${guest}`,
+    done: 'reset',
+    back: noWayBack(asListed(memoryLost)),
+  },
+  suspend: {
+    impact: 'reversible',
+    verb: 'Suspend',
+    headline: (guest) => say`Suspend ${guest}`,
+    done: 'suspended',
+    back: { tool: 'resume_' },
+  },
+  resume: { impact: 'reversible', verb: 'Resume', headline: (guest) => say`Resume ${guest}`, done: 'resumed', back: { tool: 'suspend_' } },
 };
 
 interface GuestLifecycle {
@@ -150,8 +183,10 @@ export const guestLifecycleTools: readonly Tool[] = lifecycles.map((lifecycle) =
     touches: ({ vmid, node }: LifecycleInput) => [
       { kind: 'guest', access: 'operate', vmid, guestType, ...(node === undefined ? {} : { node }) } as const,
     ],
-    headline: (input: LifecycleInput, targets: ToolContext['targets']) =>
-      `${words[action].verb} ${describeTarget(guestOf(targets))}${input.on_timeout === 'stop' ? `, the hard way after ${input.timeout} s` : ''}`,
+    headline: (input: LifecycleInput, targets: ToolContext['targets']) => {
+      const asked = words[action].headline(targetWords(guestOf(targets)));
+      return input.on_timeout === 'stop' ? say`${asked}, the hard way after ${input.timeout ?? ''} s` : asked;
+    },
     precondition: async (_input: LifecycleInput, { cluster, targets, signal }: Pick<ToolContext, 'cluster' | 'targets' | 'signal'>) => [
       await conditionOf(cluster().api, guestOf(targets), signal),
     ],

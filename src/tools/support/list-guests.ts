@@ -1,8 +1,10 @@
 /** `get_vms` and `get_containers`: the same rows, one kind each. */
+
 import * as z from 'zod';
 import { clusterArgument, pagingArguments } from '#kernel/arguments';
 import { offlineStatus } from '#kernel/ports/cluster';
 import type { GuestType } from '#kernel/resource';
+import { type Message, say } from '#kernel/text/message';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from '#kernel/tool';
 import { type PagingInput, pageOf } from './paging.ts';
 import { guestNeeds, listOutcome } from './visible.ts';
@@ -13,6 +15,7 @@ interface GuestListing {
   /** The result's key, for example `vms`. */
   readonly key: string;
   readonly noun: string;
+  readonly headline: Message;
   readonly which: string;
   readonly others: string;
 }
@@ -23,6 +26,7 @@ const listings: readonly GuestListing[] = [
     type: 'qemu',
     key: 'vms',
     noun: 'VM',
+    headline: say`List the VMs`,
     which: 'VMs (qemu)',
     others: 'Containers: get_containers.',
   },
@@ -31,6 +35,7 @@ const listings: readonly GuestListing[] = [
     type: 'lxc',
     key: 'containers',
     noun: 'container',
+    headline: say`List the containers`,
     which: 'containers (lxc)',
     others: 'VMs: get_vms.',
   },
@@ -47,7 +52,7 @@ export const guestListTools: readonly Tool[] = listings.map((listing) =>
     permission: 'data:read',
     input: z.strictObject({ cluster: clusterArgument, ...pagingArguments }),
     touches: () => [],
-    headline: () => `List the ${listing.noun}s`,
+    headline: () => listing.headline,
     run: (input, context) => listGuests(listing, input, context),
   }),
 );

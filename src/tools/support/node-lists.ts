@@ -1,6 +1,8 @@
 /** `get_node_services` and `get_updates`: a list that one node has. */
+
 import * as z from 'zod';
 import { clusterArgument, nodeArgument, pagingArguments } from '#kernel/arguments';
+import { type Message, say } from '#kernel/text/message';
 import { defineTool, type Tool } from '#kernel/tool';
 import { keyPart, pageOf } from './paging.ts';
 import { nodeOf } from './targets.ts';
@@ -13,6 +15,7 @@ interface NodeList {
   /** The result's key. */
   readonly key: string;
   readonly noun: string;
+  headline(node: string): Message;
   /** Of a row. */
   readonly sortedBy: string;
   readonly what: string;
@@ -26,6 +29,7 @@ const lists: readonly NodeList[] = [
     rows: 'services',
     key: 'services',
     noun: 'service',
+    headline: (node) => say`List the services of node ${node}`,
     sortedBy: 'service',
     what: 'The services of Proxmox VE itself on one node (pveproxy, corosync, pve-cluster, …): whether each runs and is enabled. For any other unit use execute_ssh with `systemctl status`.',
     privilege: 'Sys.Audit',
@@ -36,13 +40,14 @@ const lists: readonly NodeList[] = [
     rows: 'updates',
     key: 'updates',
     noun: 'update',
+    headline: (node) => say`List the updates of node ${node}`,
     sortedBy: 'Package',
     what: 'Packages that one Proxmox VE node could upgrade, as of its last look (it does not refresh the list): name, old and new version, origin.',
     privilege: 'Sys.Modify',
   },
 ];
 
-export const nodeListTools: readonly Tool[] = lists.map(({ name, title, rows, key, noun, sortedBy, what, privilege }) =>
+export const nodeListTools: readonly Tool[] = lists.map(({ name, title, rows, key, noun, headline, sortedBy, what, privilege }) =>
   defineTool({
     name,
     title,
@@ -55,7 +60,7 @@ export const nodeListTools: readonly Tool[] = lists.map(({ name, title, rows, ke
     outsideText: ['Description'],
     input: z.strictObject({ node: nodeArgument, cluster: clusterArgument, ...pagingArguments }),
     touches: ({ node }) => [{ kind: 'node', access: 'read', node }],
-    headline: (_input, targets) => `List the ${noun}s of node ${nodeOf(targets).node}`,
+    headline: (_input, targets) => headline(nodeOf(targets).node),
     run: async (input, context) => {
       const { node } = nodeOf(context.targets);
       const { api } = context.cluster();

@@ -1,11 +1,12 @@
 /** Facts for the card of an operation, and what several of its prechecks share. */
-import { toFault } from '#kernel/errors';
+
+import { faultMessage, toFault } from '#kernel/errors';
 import { type JsonObject, textOf, wordOf } from '#kernel/json';
 import type { ClusterPort, GuestRef } from '#kernel/ports/cluster';
 import { describeTarget, type GuestTarget } from '#kernel/resource';
-import { showPlainly } from '#kernel/text/text';
+import { joined, type Message, plainly, plural, say } from '#kernel/text/message';
 import type { Obstacle, ToolContext } from '#kernel/tool';
-import { roughly } from './guest-facts.ts';
+import { nowWords, roughly } from './guest-facts.ts';
 import { type GuestLook, guestObstacle, lookAtGuest, type Needs, nodeOffline } from './obstacles.ts';
 import { guestOf } from './targets.ts';
 import type { Right } from './visible.ts';
@@ -46,28 +47,33 @@ export function disksIn(config: JsonObject | undefined): readonly Disk[] {
   });
 }
 
-export function diskFacts(config: JsonObject | undefined): readonly string[] {
-  const disks = disksIn(config).map(
-    ({ place, storage, bytes }) => `${place} on ${storage}${bytes === undefined ? '' : `, ${sizeWords(bytes)}`}`,
+export function diskFacts(config: JsonObject | undefined): readonly Message[] {
+  const disks = disksIn(config).map(({ place, storage, bytes }) =>
+    bytes === undefined ? say`${place} on ${storage}` : say`${place} on ${storage}, ${sizeWords(bytes)}`,
   );
-  return disks.length === 0 ? [] : [`disks: ${disks.join('; ')}`];
+  return disks.length === 0 ? [] : [say`disks: ${joined(disks, '; ')}`];
 }
 
-export function ageWords(seconds: unknown, nowMs: number): string {
-  return typeof seconds === 'number' ? `${roughly(Math.max(0, nowMs / 1_000 - seconds))} ago` : 'at an unknown time';
+export function ageWords(seconds: unknown, nowMs: number): Message {
+  return typeof seconds === 'number' ? say`${roughly(Math.max(0, nowMs / 1_000 - seconds))} ago` : say`at an unknown time`;
 }
 
-export async function backupFact(api: ClusterPort, guest: GuestRef, context: Pick<ToolContext, 'signal' | 'clock'>): Promise<string> {
-  const found = await api.guestBackups(guest, context.signal).catch((thrown: unknown) => toFault(thrown).message);
-  if (typeof found === 'string') return showPlainly(found, 300);
+export async function backupFact(api: ClusterPort, guest: GuestRef, context: Pick<ToolContext, 'signal' | 'clock'>): Promise<Message> {
+  const found = await api.guestBackups(guest, context.signal).catch(faultMessage);
+  if (!isList(found)) return plainly(found);
   const newest = found.map((row) => Number(row['ctime'] ?? 0)).toSorted((a, b) => b - a)[0];
-  if (newest === undefined) return 'no backup of it is seen by this token';
-  return `${found.length} backup${found.length === 1 ? '' : 's'}, the newest ${ageWords(newest, context.clock.now())}`;
+  if (newest === undefined) return say`no backup of it is seen by this token`;
+  const age = ageWords(newest, context.clock.now());
+  return plural(found.length, say`1 backup, the newest ${age}`, say`${found.length} backups, the newest ${age}`);
 }
 
-export function stateFact({ state }: Pick<GuestLook, 'state'>): string {
-  const managed = state.haState === undefined ? '' : `, managed by HA (\`${state.haState}\`)`;
-  return `now: ${state.qmpStatus === 'paused' ? 'paused' : (state.status ?? 'unknown')}${managed}`;
+function isList<T>(found: readonly T[] | Message): found is readonly T[] {
+  return Array.isArray(found);
+}
+
+export function stateFact({ state }: Pick<GuestLook, 'state'>): Message {
+  const now = nowWords(state.qmpStatus === 'paused' ? 'paused' : state.status);
+  return state.haState === undefined ? now : say`${now}, managed by HA (\`${state.haState}\`)`;
 }
 
 /** A look at the guest, with what stands in the way of most operations; what a tool adds comes after it. */

@@ -1,9 +1,11 @@
 /** Changing the few keys of a guest's configuration that tools may change, under the digest of what was approved. */
+
 import { Fault } from '#kernel/errors';
-import type { GuestCondition, Inverse } from '#kernel/guest-condition';
+import { type GuestCondition, type Inverse, noWayBack } from '#kernel/guest-condition';
 import type { JsonObject } from '#kernel/json';
 import { wordOf } from '#kernel/json';
-import { describeTarget, type GuestTarget, type Resource, type Target, tagsIn } from '#kernel/resource';
+import { describeTarget, type GuestTarget, type Resource, type Target, tagsIn, targetWords } from '#kernel/resource';
+import { asIs, joined, type Message, say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import type { Obstacle, ToolContext, ToolResult } from '#kernel/tool';
 import { conditionOf, keptKeys } from './condition.ts';
@@ -67,7 +69,7 @@ export const configurationTool = {
       : [{ kind: 'tags', access: 'operate', vmid, tags: tags ?? [] } as const]),
   ],
   headline: (input: ConfigurationInput, targets: readonly Target[]) =>
-    `Set ${keysOf(input).join(', ') || 'nothing'} of ${describeTarget(guestOf(targets))}`,
+    say`Set ${joined(keysOf(input))} of ${targetWords(guestOf(targets))}`,
   precondition: async (_input: ConfigurationInput, { cluster, targets, signal }: Looking) => [
     await conditionOf(cluster().api, guestOf(targets), signal),
   ],
@@ -75,25 +77,25 @@ export const configurationTool = {
   precheck: (input: ConfigurationInput, context: Looking) => configurationObstacle(input, context),
   preview: async (input: ConfigurationInput, context: ToolContext) => {
     const look = await lookAtGuest(context.cluster().api, guestOf(context.targets), context.signal);
-    return [...keysOf(input).map((key) => `${key}: ${shown(look.config?.[key])} → ${shown(changeOf(input).set[key])}`), stateFact(look)];
+    return [...keysOf(input).map((key) => say`${key}: ${shown(look.config?.[key])} → ${shown(changeOf(input).set[key])}`), stateFact(look)];
   },
   run: (input: ConfigurationInput, context: ToolContext) => configure(input, context),
 } as const;
 
 const longestValue = 80;
 
-function shown(value: unknown): string {
+function shown(value: unknown): Message {
   const word = wordOf(value);
-  return word === '' ? 'not set' : showPlainly(word, longestValue);
+  return word === '' ? say`not set` : asIs(showPlainly(word, longestValue));
 }
 
 /** The old values; what was not set is unset again. */
 export function configurationInverse(input: ConfigurationInput, before: readonly GuestCondition[]): Inverse {
   const old = conditionIn(before, input.vmid)?.config;
-  if (old === undefined) return { none: 'what is set now could not be read' };
+  if (old === undefined) return noWayBack(say`what is set now could not be read`);
   const keys = keysOf(input);
   const entries = keys.flatMap((key) => (old[key] === undefined ? [] : [[key, settingOf(key, old[key])] as const]));
-  if (entries.some(([, value]) => value === undefined)) return { none: 'what is set now is no value that this tool could set' };
+  if (entries.some(([, value]) => value === undefined)) return noWayBack(say`what is set now is no value that this tool could set`);
   const unset = keys.filter((key) => old[key] === undefined);
   return {
     tool: 'set_guest_config',

@@ -3,6 +3,7 @@ import type { applyHeldTool } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import { notSent } from '#kernel/known-effect';
 import type { HeldResource, Target } from '#kernel/resource';
+import { joined, plural, say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import { defineTool } from '#kernel/tool';
 import { changesOf } from '../support/changes.ts';
@@ -24,14 +25,15 @@ export const applyHeld = defineTool({
     const { changes = [], more = 0 } = heldOf(targets) ?? {};
     const named = changes.slice(0, 3).map(({ path }) => showPlainly(path, 80));
     const others = changes.length - named.length + more;
-    return changes.length === 0
-      ? `Apply the held changes ${held}`
-      : `Apply ${changes.length + more} held change${others + named.length === 1 ? '' : 's'}: ${named.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
+    if (changes.length === 0) return say`Apply the held changes ${held}`;
+    const all = changes.length + more;
+    const names = others > 0 ? say`${joined(named)} and ${others} more` : joined(named);
+    return plural(all, say`Apply 1 held change: ${names}`, say`Apply ${all} held changes: ${names}`);
   },
   preview: async (_input, { targets }) =>
     heldOf(targets)?.lost === true
-      ? ['More goes than the journal keeps, so it cannot be undone.']
-      : ['Exactly these changes are applied, all or none.'],
+      ? [say`More goes than the journal keeps, so it cannot be undone.`]
+      : [say`Exactly these changes are applied, all or none.`],
   run: async (_input, context) => {
     const held = heldOf(context.targets);
     const history = await context.workspace().runner.history?.();

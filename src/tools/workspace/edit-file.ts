@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { toFault } from '#kernel/errors';
+import { faultMessage } from '#kernel/errors';
+import { type Message, plural, say } from '#kernel/text/message';
 import { editText } from '#kernel/text/text-edits';
 import { defineTool, type ToolContext } from '#kernel/tool';
 import { changeFacts, refuseCopiedMarks } from '../support/change-facts.ts';
@@ -30,14 +31,14 @@ export const editFile = defineTool({
       .meta({ description: 'The `hash` that read_file returned for this file.' }),
   }),
   touches: ({ path }) => [{ kind: 'path', access: 'operate', path, use: 'write' }],
-  headline: ({ path, edits }) => `Edit ${path} (${edits.length} ${edits.length === 1 ? 'replacement' : 'replacements'})`,
+  headline: ({ path, edits: { length } }) => plural(length, say`Edit ${path} (1 replacement)`, say`Edit ${path} (${length} replacements)`),
   preview: async ({ edits }, context) => {
     const before = await textNow(context);
     if ('why' in before) return [before.why];
     const edited = editText(before.text, edits);
     return edited.ok
       ? [...changeFacts(before, edited.text), ...undoFacts(context)]
-      : ['As the file is now, the edits do not fit: the call will fail.'];
+      : [say`As the file is now, the edits do not fit: the call will fail.`];
   },
   run: async ({ edits, if_unchanged: ifUnchanged }, context) => {
     const { path, scope } = fileTarget(context);
@@ -52,12 +53,12 @@ export const editFile = defineTool({
   },
 });
 
-async function textNow(context: ToolContext): Promise<{ readonly text: string } | { readonly why: string }> {
+async function textNow(context: ToolContext): Promise<{ readonly text: string } | { readonly why: Message }> {
   try {
     const { path, scope } = fileTarget(context);
     await context.workspace().files.read(path, { end: 1 }, scope, context.signal);
     return { text: await wholeText(context) };
   } catch (thrown) {
-    return { why: `What is there cannot be read: ${toFault(thrown).message}.` };
+    return { why: say`What is there cannot be read: ${faultMessage(thrown)}.` };
   }
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { JsonObject } from '#kernel/json';
 import type { DirectoryEntry, Listing } from '#kernel/ports/workspace';
+import { say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 import { fileTarget, pathArgument } from '../support/file-target.ts';
 
@@ -24,7 +25,7 @@ export const listDirectory = defineTool({
       .meta({ description: 'Glob to keep: without `/` it matches names at any depth, with `/` the path below the directory.' }),
   }),
   touches: ({ path }) => [{ kind: 'path', access: 'read', path, use: 'list' }],
-  headline: ({ path }) => `List ${path}`,
+  headline: ({ path }) => say`List ${path}`,
   run: async ({ recursive, pattern }, context) => {
     const { path, scope } = fileTarget(context);
     const options = { recursive, ...(pattern === undefined ? {} : { pattern }) };

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 import { fileTarget, pathArgument } from '../support/file-target.ts';
 
@@ -21,7 +22,7 @@ export const readFile = defineTool({
     end_line: lineNumber('Last line to read; default the last.'),
   }),
   touches: ({ path }) => [{ kind: 'path', access: 'read', path, use: 'read' }],
-  headline: ({ path }) => `Read ${path}`,
+  headline: ({ path }) => say`Read ${path}`,
   run: async ({ start_line: start, end_line: end }, context) => {
     if (start !== undefined && end !== undefined && end < start) {
       throw new Fault('invalid_input', '`end_line` is before `start_line`', { audience: 'user', next: 'swap them' });

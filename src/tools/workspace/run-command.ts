@@ -5,6 +5,7 @@ import type { JsonObject } from '#kernel/json';
 import { notSent } from '#kernel/known-effect';
 import type { CommandRequest, CommandResult } from '#kernel/ports/command-runner';
 import type { CommandResource } from '#kernel/resource';
+import { type Message, say } from '#kernel/text/message';
 import { defineTool, type ToolContext } from '#kernel/tool';
 import { adviceOnLeftOut, askForHeld, changesOf, effectsWords, leftNothing } from '../support/changes.ts';
 
@@ -57,7 +58,8 @@ export const runCommand = defineTool({
   ],
   headline: (input, targets) => {
     const { text = input.command, network } = commandOf(targets) ?? {};
-    return `Run ${JSON.stringify(text)} in the workspace${network === true ? ' with the network' : ''}`;
+    const command = JSON.stringify(text);
+    return network === true ? say`Run ${command} in the workspace with the network` : say`Run ${command} in the workspace`;
   },
   preview: async (_input, context) => sandboxFacts(context),
   run: async (input, context) => {
@@ -163,11 +165,14 @@ function triesInWords(tries: number): string {
   return `; ${tries === 1 ? '1 try' : `${tries} tries`} to reach the network failed`;
 }
 
-async function sandboxFacts(context: ToolContext): Promise<readonly string[]> {
+async function sandboxFacts(context: ToolContext): Promise<readonly Message[]> {
   const { state, reason } = await context.workspace().runner.status();
-  if (state !== 'enforced') return [`The sandbox is ${state}: ${reason}.`];
-  const network = 'It has the network: it can send what it reads in the workspace anywhere, this machine’s own servers included.';
-  return ['It runs in the sandbox: only the workspace can be written.', ...(commandOf(context.targets)?.network === true ? [network] : [])];
+  if (state !== 'enforced') return [say`The sandbox is ${state}: ${reason}.`];
+  const network = say`It has the network: it can send what it reads in the workspace anywhere, this machine’s own servers included.`;
+  return [
+    say`It runs in the sandbox: only the workspace can be written.`,
+    ...(commandOf(context.targets)?.network === true ? [network] : []),
+  ];
 }
 
 function resultOf(ended: CommandResult): JsonObject {

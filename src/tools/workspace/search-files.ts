@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { say } from '#kernel/text/message';
 import { defineTool } from '#kernel/tool';
 import { fileTarget, pathArgument } from '../support/file-target.ts';
 
@@ -24,7 +25,7 @@ export const searchFiles = defineTool({
     max_results: z.number().int().min(1).max(500).default(50).meta({ description: 'Most matching lines to return.' }),
   }),
   touches: ({ path }) => [{ kind: 'path', access: 'read', path, use: 'search' }],
-  headline: ({ pattern, path }) => `Search ${path} for ${JSON.stringify(pattern)}`,
+  headline: ({ pattern, path }) => say`Search ${path} for ${JSON.stringify(pattern)}`,
   run: async ({ pattern, file_pattern: filePattern, max_results: maxResults }, context) => {
     const { path, scope } = fileTarget(context);
     const query = { pattern, path, maxResults, ...(filePattern === undefined ? {} : { filePattern }) };

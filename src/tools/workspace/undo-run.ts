@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { RunHistory, RunRecord } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import { notSent } from '#kernel/known-effect';
+import { say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import { defineTool, type ToolContext } from '#kernel/tool';
 import { changeCounts, namedPaths } from '../support/changes.ts';
@@ -22,13 +23,13 @@ export const undoRun = defineTool({
       .meta({ description: 'The `run_id` of an earlier answer.' }),
   }),
   touches: () => [],
-  headline: ({ run_id: id }) => `Undo run ${id} in the workspace`,
+  headline: ({ run_id: id }) => say`Undo run ${id} in the workspace`,
   preview: async ({ run_id: id }, context) => {
     const { record } = await ownRun(id, context);
     return [
-      `It was: ${showPlainly(record.title, 200)}`,
-      `It takes back what it did: ${changeCounts(record)}.`,
-      'Undoing it is not undone again.',
+      say`It was: ${showPlainly(record.title, 200)}`,
+      say`It takes back what it did: ${changeCounts(record)}.`,
+      say`Undoing it is not undone again.`,
     ];
   },
   run: async ({ run_id: id }, context) => {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { toFault } from '#kernel/errors';
+import { faultMessage, toFault } from '#kernel/errors';
+import { type Message, say } from '#kernel/text/message';
 import { defineTool, type ToolContext } from '#kernel/tool';
 import { changeFacts, refuseCopiedMarks } from '../support/change-facts.ts';
 import { changeResult, fileTarget, pathArgument, undoFacts, wholeText, writing } from '../support/file-target.ts';
@@ -19,7 +20,7 @@ export const writeFile = defineTool({
     create_dirs: z.boolean().default(true).meta({ description: 'Make missing directories.' }),
   }),
   touches: ({ path }) => [{ kind: 'path', access: 'operate', path, use: 'write' }],
-  headline: ({ path }) => `Write ${path}`,
+  headline: ({ path }) => say`Write ${path}`,
   preview: async ({ content }, context) => [...changeFacts(await currentText(context), content), ...undoFacts(context)],
   run: async ({ content, create_dirs: createDirs }, context) => {
     const { path, scope } = fileTarget(context);
@@ -39,13 +40,13 @@ export const writeFile = defineTool({
 });
 
 /** undefined where there is no text to compare with; then why. */
-async function currentText(context: ToolContext): Promise<{ readonly text: string } | { readonly why: string }> {
+async function currentText(context: ToolContext): Promise<{ readonly text: string } | { readonly why: Message }> {
   const { path, scope } = fileTarget(context);
   try {
     const { text, endLine, totalLines } = await context.workspace().files.read(path, {}, scope, context.signal);
-    return endLine < totalLines ? { why: 'The file there is too long to compare.' } : { text };
+    return endLine < totalLines ? { why: say`The file there is too long to compare.` } : { text };
   } catch (thrown) {
-    const { code, message } = toFault(thrown);
-    return { why: code === 'FILE_NOT_FOUND' ? 'There is no such file yet.' : `What is there cannot be compared: ${message}.` };
+    const isMissing = toFault(thrown).code === 'FILE_NOT_FOUND';
+    return { why: isMissing ? say`There is no such file yet.` : say`What is there cannot be compared: ${faultMessage(thrown)}.` };
   }
 }

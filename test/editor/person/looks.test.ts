@@ -113,12 +113,12 @@ describe('in German', () => {
   it('rows, the dialog and the pages speak it', async () => {
     const { page } = bench as Workbench;
     await pressRowAction(page, '100', 'Prüfen');
-    const modal = await waitModal(page, 'Stop VM 100');
+    const modal = await waitModal(page, 'Stoppen: VM 100');
     await screenshot(page, 'k-german-gate');
     expect(await page.locator('.monaco-dialog-box .dialog-buttons').innerText()).toContain('Ablehnen');
     await modal.escape();
     await pressRowAction(page, '100', 'Details anzeigen');
-    const details = await waitDetails(page, 'Stop VM 100');
+    const details = await waitDetails(page, 'Stoppen: VM 100');
     await screenshot(page, 'k-german-details');
     expect(await details.locator('html').getAttribute('lang')).toBe('de');
     expect(await axeFaults(details)).toEqual([]);

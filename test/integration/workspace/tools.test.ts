@@ -1,4 +1,5 @@
 /** The handlers on a real workspace: what a model gets to see. */
+
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -6,6 +7,7 @@ import { catalog } from '#app/catalog';
 import { programRunner } from '#execution/run-child';
 import type { CommandRequest, CommandResult, CommandRunner } from '#kernel/ports/command-runner';
 import type { CommandResource, PathResource, Target } from '#kernel/resource';
+import { english } from '#kernel/text/message';
 import type { Tool, ToolContext } from '#kernel/tool';
 import { openTestWorkspace, required, type TestWorkspace } from './support.ts';
 
@@ -50,8 +52,8 @@ function call(
   };
   return {
     run: () => tool.run(parsed, context),
-    preview: () => required(tool.preview).call(tool, parsed, context),
-    headline: tool.headline(parsed, targets),
+    preview: async () => (await required(tool.preview).call(tool, parsed, context)).map(english),
+    headline: english(tool.headline(parsed, targets)),
   };
 }
 
@@ -371,10 +373,10 @@ describe('run_command', () => {
     const wish = input.parse({ command: 'npm ci', network: true });
     const command: CommandResource = { kind: 'command', access: 'operate', surface: 'workspace_command', text: 'npm ci' };
     expect(touches(wish)).toMatchObject([{ text: 'npm ci', network: true }]);
-    expect(headline(wish, [{ ...command, network: true }])).toBe('Run "npm ci" in the workspace with the network');
+    expect(english(headline(wish, [{ ...command, network: true }]))).toBe('Run "npm ci" in the workspace with the network');
     for (const plain of [{ command: 'npm ci' }, { command: 'npm ci', network: false }]) {
       expect(touches(input.parse(plain))[0]).not.toHaveProperty('network');
-      expect(headline(input.parse(plain), [])).toBe('Run "npm ci" in the workspace');
+      expect(english(headline(input.parse(plain), []))).toBe('Run "npm ci" in the workspace');
     }
   });
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { autoApproveActions } from '#kernel/approval/security';
 import { allow, ask, type Decision, deny, strictest } from '#kernel/decision';
 import type { Target } from '#kernel/resource';
+import { asIs } from '#kernel/text/message';
 import { actionTiers } from '#kernel/tiers';
 import { type LiveRule, parseRulePattern, ruleSubject, settleByRules } from '#policy/auto-approve';
 import { decideTier } from '#policy/classify';
@@ -24,13 +25,13 @@ const rule: fc.Arbitrary<LiveRule> = fc
   .map(([given, action]) => liveRule(given, action));
 
 const asks: readonly Decision[] = [
-  ask('network_blocked', 'x', ['workspace.network']),
-  ask('no_view', 'x', ['workspace.no-view']),
-  ask('confirmation_required', 'x', ['user.mine']),
-  ask('sandbox_not_enforced', 'x', ['sandbox:unavailable']),
-  ask('CONTROL_FILE', 'x', ['path.control-files']),
-  ask('SECRET_FILE', 'x', ['path.secret-files']),
-  ask('odd', 'x', []),
+  ask('network_blocked', asIs('x'), ['workspace.network']),
+  ask('no_view', asIs('x'), ['workspace.no-view']),
+  ask('confirmation_required', asIs('x'), ['user.mine']),
+  ask('sandbox_not_enforced', asIs('x'), ['sandbox:unavailable']),
+  ask('CONTROL_FILE', asIs('x'), ['path.control-files']),
+  ask('SECRET_FILE', asIs('x'), ['path.secret-files']),
+  ask('odd', asIs('x'), []),
 ];
 const decision = fc.constantFrom(
   ...asks,

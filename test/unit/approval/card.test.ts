@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { reviewCard } from '#approval/card';
 import { digestOf } from '#approval/digest';
 import type { EffectiveAction, RequestRecord } from '#kernel/approval/request';
+import { asIs } from '#kernel/text/message';
 import { draftOf, stopAction } from '../../integration/stores/store-fixtures.ts';
 
 const now = 1_800_000_000_000;
@@ -127,7 +128,7 @@ describe('reviewCard', () => {
     });
 
     it('a title or a tool that the catalog would not have given', () => {
-      const fromCatalog = () => ({ title: 'Stop VM 100 (web100) on pve', tier: 'red', impact: 'disruptive' }) as const;
+      const fromCatalog = () => ({ title: asIs('Stop VM 100 (web100) on pve'), tier: 'red', impact: 'disruptive' }) as const;
       expect(reviewCard(recordOf(), { now, via: 'cli', describe: fromCatalog }).tampered).toBe(false);
       expect(reviewCard(recordOf({ title: 'Start VM 100 (web100) on pve' }), { now, via: 'cli', describe: fromCatalog }).tampered).toBe(
         true,
@@ -163,7 +164,7 @@ describe('reviewCard', () => {
     });
 
     it('even where the stored impact was played down', () => {
-      const fromCatalog = () => ({ title: 'Stop VM 100 (web100) on pve', tier: 'red', impact: 'irreversible' }) as const;
+      const fromCatalog = () => ({ title: asIs('Stop VM 100 (web100) on pve'), tier: 'red', impact: 'irreversible' }) as const;
       expect(reviewCard(recordOf({ impact: 'none' }), { now, via: 'cli', describe: fromCatalog }).typeToConfirm).toMatch(/^web100 /);
     });
   });

@@ -4,6 +4,7 @@ import { grantLifeMs, isSelfApproval, requestIdPattern, requestLifeMs } from '#k
 import { allow, ask, deny, strictest } from '#kernel/decision';
 import { Fault, faultData, faultFrom, toFault } from '#kernel/errors';
 import { describeTarget } from '#kernel/resource';
+import { asIs } from '#kernel/text/message';
 import { actionTiers, stricterTier } from '#kernel/tiers';
 
 describe('the sources of a call', () => {
@@ -21,7 +22,7 @@ describe('the sources of a call', () => {
 
 describe('the strictest of decisions', () => {
   it('is deny before ask before allow, the first among equals', () => {
-    const [a, b, c, d] = [allow('a', ''), ask('b', ''), deny('c', ''), deny('d', '')];
+    const [a, b, c, d] = [allow('a', ''), ask('b', asIs('')), deny('c', ''), deny('d', '')];
     expect(strictest([a, b]).code).toBe('b');
     expect(strictest([b, a]).code).toBe('b');
     expect(strictest([a, c, b, d]).code).toBe('c');

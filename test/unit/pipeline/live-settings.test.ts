@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { AutoApproveAction } from '#kernel/approval/security';
 import type { Decision } from '#kernel/decision';
 import { ask } from '#kernel/decision';
+import { asIs } from '#kernel/text/message';
 import type { SecurityLevel } from '#kernel/tiers';
 import type { WorkspaceJudge } from '#pipeline/deps';
 import { liveRule } from '../policy/live-rules.ts';
@@ -157,7 +158,7 @@ describe('a rule', () => {
 });
 
 describe('a run that needs the network', () => {
-  const needs = ask('network_blocked', 'this run is to have the network', ['workspace.network']);
+  const needs = ask('network_blocked', asIs('this run is to have the network'), ['workspace.network']);
   const judge = (decision: Decision, state: 'enforced' | 'unavailable' = 'enforced'): WorkspaceJudge => ({
     decideCommand: async () => decision,
     decidePath: async () => expect.fail('no path'),

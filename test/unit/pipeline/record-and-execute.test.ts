@@ -3,6 +3,7 @@ import { startDeadline } from '#execution/deadline';
 import type { AuditDraft } from '#kernel/audit-event';
 import { allow, ask, type Decision } from '#kernel/decision';
 import { Fault } from '#kernel/errors';
+import { asIs } from '#kernel/text/message';
 import type { ToolContext } from '#kernel/tool';
 import { type PipelineDeps, type WorkspaceJudge, withSettings } from '#pipeline/deps';
 import { execute } from '#pipeline/execute';
@@ -140,7 +141,7 @@ describe('a record of a green call', () => {
 
   it('is durable before the answer where it consumed a person’s grant', async () => {
     const { tool } = createProbe({ touches: touchesFile });
-    const bench = await createBench({ tools: [tool], deps: { noteRead, judge: judging(ask('SECRET_FILE', 'a secret')) } });
+    const bench = await createBench({ tools: [tool], deps: { noteRead, judge: judging(ask('SECRET_FILE', asIs('a secret'))) } });
     const { request_id: id = '' } = await bench.call('probe_tool');
     await bench.approvals.approve(id, bench.alice.signer);
     expect(await bench.call('probe_tool')).toMatchObject({ status: 'ok', request_id: id });

@@ -5,6 +5,7 @@ import { lowestTierWith } from '#identity/permissions';
 import { allow, ask, type Decision, deny } from '#kernel/decision';
 import { Fault } from '#kernel/errors';
 import type { Target } from '#kernel/resource';
+import { asIs } from '#kernel/text/message';
 import { modelTiers } from '#kernel/tiers';
 import type { Tool } from '#kernel/tool';
 import { effectiveAction, lastingTarget } from '#pipeline/action';
@@ -195,7 +196,7 @@ describe('classify', () => {
   it('what the judge is told of is the call’s own target, its wish for the network included', async () => {
     const told: unknown[] = [];
     const wish: Target = { ...shell, network: true };
-    const asking = judge(ask('network_blocked', 'the network', ['workspace.network']));
+    const asking = judge(ask('network_blocked', asIs('the network'), ['workspace.network']));
     const decideCommand: WorkspaceJudge['decideCommand'] = (target) => {
       told.push(target);
       return asking.decideCommand(target);
@@ -211,7 +212,7 @@ describe('classify', () => {
     const fine = await decide(tool, [file], { judge: judge(allow('allowed', 'inside')) });
     expect(fine).toMatchObject({ decision: { effect: 'allow' }, targets: [{ ...file, real: 'real/path' }] });
     expect(fine.targets[0]).not.toHaveProperty('agreed');
-    const secret = await decide(tool, [file], { judge: judge(ask('SECRET_FILE', 'a secret')) });
+    const secret = await decide(tool, [file], { judge: judge(ask('SECRET_FILE', asIs('a secret'))) });
     expect(secret).toMatchObject({ decision: { effect: 'ask', code: 'SECRET_FILE' }, targets: [{ agreed: true }] });
   });
 });
@@ -230,7 +231,7 @@ describe('the words of a refusal', () => {
   it('says why it waits, and never the whole command back', async () => {
     const command = `cat > f <<'E'\n${'x'.repeat(100_000)}\nE`;
     const judge: WorkspaceJudge = {
-      decideCommand: async () => ask('network_blocked', 'this run is to have the network', ['workspace.network']),
+      decideCommand: async () => ask('network_blocked', asIs('this run is to have the network'), ['workspace.network']),
       decidePath: async () => expect.fail('no path'),
       held: async () => undefined,
       sandbox: async () => ({ state: 'enforced', reason: 'as told' }),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { allow, ask, type Decision, deny, strictest } from '#kernel/decision';
 import type { Target } from '#kernel/resource';
+import { asIs } from '#kernel/text/message';
 import type { ActionTier } from '#kernel/tiers';
 import { isTooWide, type LiveRule, parseRulePattern, ruleSubject, settleByRules } from '#policy/auto-approve';
 import { decideTier } from '#policy/classify';
@@ -31,7 +32,7 @@ function settle(
 
 const atStrict = (tool: string) => decideTier(tool, 'yellow', 'strict');
 const npm = { tool: 'run_command', targets: [command('npm ci')] };
-const network = ask('network_blocked', 'needs the network', ['workspace.network']);
+const network = ask('network_blocked', asIs('needs the network'), ['workspace.network']);
 
 describe('a pattern', () => {
   it.each([
@@ -127,7 +128,7 @@ describe('an allow', () => {
     ['network_blocked', 'workspace.network'],
     ['no_view', 'workspace.no-view'],
   ])('lifts %s of a run only for the very command', (code, name) => {
-    const open = { ...npm, decisions: [decideTier('run_command', 'yellow', 'balanced'), ask(code, 'why', [name])] };
+    const open = { ...npm, decisions: [decideTier('run_command', 'yellow', 'balanced'), ask(code, asIs('why'), [name])] };
     expect(settle(open, rule('tool:run_command:npm ci')).rules[0]).toBe('auto-approve:tool:run_command:npm ci');
     for (const wide of ['tool:run_command', 'tool:run_command:npm *', 'tool:run_command:npm ci*'])
       expect(settle(open, rule(wide))).toMatchObject({ effect: 'ask', code });
@@ -136,19 +137,19 @@ describe('an allow', () => {
   });
 
   it('lifts CONTROL_FILE only for the very path, and SECRET_FILE never', () => {
-    const control = ask('CONTROL_FILE', 'why', ['path.control-files']);
+    const control = ask('CONTROL_FILE', asIs('why'), ['path.control-files']);
     const write = { tool: 'write_file', targets: [path('.vscode/tasks.json')] };
     expect(settle({ ...write, decisions: [control] }, rule('tool:write_file:.vscode/tasks.json')).effect).toBe('allow');
     expect(settle({ ...write, decisions: [control] }, rule('tool:write_file:.vscode/*')).effect).toBe('ask');
-    const secret = ask('SECRET_FILE', 'why', ['path.secret-files']);
+    const secret = ask('SECRET_FILE', asIs('why'), ['path.secret-files']);
     expect(settle({ ...write, decisions: [secret] }, rule('tool:write_file:.vscode/tasks.json'))).toEqual(secret);
   });
 
   it.each([
-    ask('sandbox_not_enforced', 'why', ['sandbox:unavailable']),
-    ask('network_blocked', 'two findings', ['workspace.network', 'user.my-rule']),
-    ask('asked_by_configuration', 'why', ['user.my-rule']),
-    ask('undecided', 'no rule at all', []),
+    ask('sandbox_not_enforced', asIs('why'), ['sandbox:unavailable']),
+    ask('network_blocked', asIs('two findings'), ['workspace.network', 'user.my-rule']),
+    ask('asked_by_configuration', asIs('why'), ['user.my-rule']),
+    ask('undecided', asIs('no rule at all'), []),
     deny('COMMAND_BLOCKED', 'why', ['workspace.own-command']),
     deny('network_blocked', 'level strict', ['workspace.network', 'level:strict']),
   ])('never lifts %j', (decision) => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '#kernel/errors';
 import type { GuestAction } from '#kernel/ports/cluster';
+import { english } from '#kernel/text/message';
 import { guestRisk } from '#tools/support/guest-facts';
 import { createToolBench, target } from './support/run-tool.ts';
 
@@ -135,7 +136,7 @@ describe('the blast radius', () => {
       guestStatus: answers.status === undefined ? failing : async () => answers.status as never,
       snapshots: answers.snapshots === undefined ? failing : async () => answers.snapshots as never,
     };
-    return guestRisk(api, { ...guest, status: 'running' }, action, signal);
+    return (await guestRisk(api, { ...guest, status: 'running' }, action, signal)).map(english);
   };
 
   it('names what will be lost and who expects the guest to run', async () => {

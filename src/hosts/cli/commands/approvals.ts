@@ -7,6 +7,7 @@ import type { CodeVerdict, OneTimeCodes } from '#kernel/approval/one-time-codes'
 import { type RequestRecord, type RequestStatus, requestStatuses } from '#kernel/approval/request';
 import { applyHeldTool } from '#kernel/effects';
 import { Fault, toFault } from '#kernel/errors';
+import { english } from '#kernel/text/message';
 import { changeLines, changesIn, heldLinesOnCard } from '#kernel/text/shown-change';
 import { formatDuration, showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, commandHint, operands, wholeNumber } from '../command-line.ts';
@@ -122,7 +123,7 @@ function allArguments({ action }: RequestRecord): readonly string[] {
 }
 
 function allChanges({ action }: RequestRecord): readonly string[] {
-  const lines = changesIn(action.targets).flatMap(changeLines);
+  const lines = changesIn(action.targets).flatMap(changeLines).map(english);
   return lines.length <= heldLinesOnCard ? [] : ['', 'All changes:', ...lines];
 }
 

@@ -1,6 +1,8 @@
 /** `banksman runs list|show|undo`: what commands changed in the workspace, and taking it back. */
+
 import type { ChangeList, RunHistory, RunRecord, ShownChanges } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
+import { english } from '#kernel/text/message';
 import { changeLines } from '#kernel/text/shown-change';
 import { showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
@@ -55,7 +57,7 @@ async function show(history: RunHistory, words: readonly string[], { json }: Com
 }
 
 function printDifferences({ changes, more }: ShownChanges): void {
-  for (const change of changes) for (const line of changeLines({ ...change })) printText(line);
+  for (const change of changes) for (const line of changeLines({ ...change })) printText(english(line));
   if (more > 0) printText(`(and ${more} more changes, not shown)`);
 }
 

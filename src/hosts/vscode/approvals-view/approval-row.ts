@@ -1,12 +1,23 @@
 /** One request as a row of a list. */
-import { lapsesAt, type RequestRecord, type RequestStatus, requestIdPattern, waitState } from '#kernel/approval/request';
+
+import {
+  lapsesAt,
+  type RequestRecord,
+  type RequestStatus,
+  requestIdPattern,
+  requestReason,
+  requestRisk,
+  requestTitle,
+  waitState,
+} from '#kernel/approval/request';
 import { endInWords, isSettledReport } from '#kernel/approval/request-end';
 import { planIn } from '#kernel/plans/plan-progress';
+import { english, isMessage, type Message } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import type { Impact } from '#kernel/tiers';
-import { t } from '../l10n.ts';
+import { inWords, t } from '../l10n.ts';
 import { codeSpan, escapeMarkdown } from '../markdown.ts';
-import { impactNames, statusNames } from '../request-words.ts';
+import { impactNames, statusNames, titleOfRequest } from '../request-words.ts';
 import { agentName, shortAgentName } from './agent-name.ts';
 
 /** What menus can be offered on: a call or a report that waits, an approval that nobody used yet, and what is over. */
@@ -50,12 +61,12 @@ const statusIcons: Record<RequestStatus, Icon> = {
 
 /** @param now ms since the epoch */
 export function approvalRow(record: RequestRecord, now: number): ApprovalRow {
-  const title = showPlainly(record.title, 120).replace(/\?$/, '');
+  const title = titleOfRequest(record, 120);
   const agent = agentName(record.agent);
   const common = {
     id: record.id,
     isPlan: planIn(record) !== undefined,
-    label: record.reported === undefined ? shortTitle(title) : t('Blocked: {0}', showPlainly(record.reported.destination, 40)),
+    label: record.reported === undefined ? shortTitle(record) : t('Blocked: {0}', showPlainly(record.reported.destination, 40)),
   };
   if (record.status === 'pending') {
     return {
@@ -86,11 +97,26 @@ export function approvalRow(record: RequestRecord, now: number): ApprovalRow {
 const labelLength = 20;
 
 /** `Stop VM 100 (web)`: where the title is too long the place goes first, then the name beside a number, then its end. */
-function shortTitle(title: string): string {
-  const placeless = title.replace(/ on (?:node )?[\w.-]+$/, '');
-  const nameless = placeless.replace(/ \([^()]*\)$/, '');
+function shortTitle(record: RequestRecord): string {
+  const title = titleOfRequest(record, 120);
+  const without = (...keys: readonly string[]) => titleOfRequest(shortened(record, keys), 120).replace(/ on (?:node )?[\w.-]+$/, '');
+  const placeless = without('{0} on {1}');
+  const nameless = without('{0} on {1}', '{0} ({1})').replace(/ \([^()]*\)$/, '');
   const fits = [title, placeless, nameless].find((text) => text.length <= labelLength);
   return fits ?? `${nameless.slice(0, labelLength - 1).trimEnd()}…`;
+}
+
+/** The title without what texts of these keys add to their first value: `VM 100 (web)` of `VM 100 (web) on pve`, in any language. */
+function shortened(record: Pick<RequestRecord, 'title' | 'words'>, dropped: readonly string[]): Pick<RequestRecord, 'title' | 'words'> {
+  const title = firstOnly(requestTitle(record), dropped);
+  return { title: english(title), words: { title } };
+}
+
+function firstOnly(message: Message, dropped: readonly string[]): Message {
+  const [first = ''] = message.values ?? [];
+  if (dropped.includes(message.text)) return isMessage(first) ? firstOnly(first, dropped) : { ...message, text: '{0}' };
+  const { values, ...rest } = message;
+  return values === undefined ? rest : { ...rest, values: values.map((value) => (isMessage(value) ? firstOnly(value, dropped) : value)) };
 }
 
 /** `14:02 · denied by alice`; an approval that still counts says how long. */
@@ -99,7 +125,7 @@ function endOf(record: RequestRecord, now: number): string {
   if (status === 'approved' && !isSettledReport(record)) {
     return t('{0} · not used yet, {1}', timeLeft(lapsesAt(record), now), endInWords(record));
   }
-  return `${clockTime(endedAt(record), now)} · ${endInWords(record)}`;
+  return `${clockTime(endedAt(record), now)} · ${inWords(endInWords(record))}`;
 }
 
 function endedAt(record: RequestRecord): number {
@@ -118,7 +144,9 @@ function clockTime(at: number, now: number): string {
 
 /** Markdown in which everything from outside is escaped. */
 export function requestTooltip(record: RequestRecord, now: number): string {
-  const risk = record.risk.map((fact) => `- ${escapeMarkdown(fact)}`).join('\n');
+  const risk = requestRisk(record)
+    .map((fact) => `- ${escapeMarkdown(inWords(fact))}`)
+    .join('\n');
   const claim = record.claim === undefined ? '' : t('*The agent says:* {0}', escapeMarkdown(record.claim));
   const facts = [
     row(
@@ -127,13 +155,13 @@ export function requestTooltip(record: RequestRecord, now: number): string {
     ),
     ...(record.reported === undefined ? callFacts(record) : reportFacts(record.reported)),
     // That a red tool asks is no reason, as on the card.
-    ...(record.code === 'confirmation_required' ? [] : [row(t('Why it asks'), escapeMarkdown(record.reason))]),
+    ...(record.code === 'confirmation_required' ? [] : [row(t('Why it asks'), escapeMarkdown(inWords(requestReason(record))))]),
     ...decisionFacts(record),
     ...waitFacts(record, now),
     row(t('Request'), `${cell(record.id)}, ${record.status === 'pending' ? timeLeft(record.expiresAt, now) : statusNames[record.status]}`),
   ];
   const table = ['| | |', '|:--|:--|', ...facts].join('\n');
-  return [`**${escapeMarkdown(record.title)}**`, risk, claim, table].filter((part) => part !== '').join('\n\n');
+  return [`**${escapeMarkdown(titleOfRequest(record))}**`, risk, claim, table].filter((part) => part !== '').join('\n\n');
 }
 
 /** Only where it was asked for with the record: whether an answer would be heard. */

@@ -14,7 +14,7 @@ import { faultWords } from '../fault-words.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
-import { statusNames } from '../request-words.ts';
+import { answerText, statusNames, titleOfRequest } from '../request-words.ts';
 import { plainLabel } from './picks.ts';
 import { toldCommand } from './told-command.ts';
 
@@ -61,7 +61,11 @@ async function onlyRequest(session: AppSession): Promise<string | undefined> {
 async function pickRequest(session: AppSession, statuses: readonly RequestStatus[]): Promise<string | undefined> {
   const items = session.use(async ({ approvals }) => {
     const { records } = await approvals.list({ statuses, limit: 100 });
-    return records.map((record) => ({ label: plainLabel(record.title), description: plainLabel(agentName(record.agent)), id: record.id }));
+    return records.map((record) => ({
+      label: plainLabel(titleOfRequest(record)),
+      description: plainLabel(agentName(record.agent)),
+      id: record.id,
+    }));
   });
   try {
     if ((await items).length === 0) {
@@ -85,7 +89,7 @@ async function deny(id: string, deps: ApprovalCommandDeps): Promise<void> {
     const record = await deps.session.use(({ approvals }) => approvals.get(id));
     if (record?.status !== 'pending') return void notify.info(t('Request {0} is {1}: nothing to deny.', id, statusOf(record)));
     const message = await window.showInputBox({
-      title: t('Deny: {0}', showPlainly(record.title, 160).replace(/\?$/, '')),
+      title: t('Deny: {0}', titleOfRequest(record, 160)),
       prompt: t('Tell the agent why, or what to do instead. Enter denies; Esc denies nothing, the request stays pending.'),
       placeHolder: t('Optional'),
       ignoreFocusOut: true,
@@ -93,8 +97,8 @@ async function deny(id: string, deps: ApprovalCommandDeps): Promise<void> {
     if (message === undefined) return;
     const words = message.trim();
     const result = await deps.session.use(({ approvals }) => approvals.deny(id, deps.person, ...(words === '' ? [] : [words])));
-    if (result.ok) notify.status(`Banksman: ${result.message}`);
-    else void notify.info(t('Not denied: {0}', result.message));
+    if (result.ok) notify.status(`Banksman: ${answerText(result)}`);
+    else void notify.info(t('Not denied: {0}', answerText(result)));
   } catch (thrown) {
     void notify.error(t('Not denied: {0}', faultWords(thrown)));
   }
@@ -104,14 +108,14 @@ async function deny(id: string, deps: ApprovalCommandDeps): Promise<void> {
 async function revoke(id: string, deps: ApprovalCommandDeps): Promise<void> {
   const record = await deps.session.use(({ approvals }) => approvals.get(id)).catch(() => undefined);
   if (record?.status !== 'approved') return void notify.info(t('Request {0} is {1}: nothing to take back.', id, statusOf(record)));
-  const title = t('Revoke the approval: {0}?', showPlainly(record.title, 160).replace(/\?$/, ''));
+  const title = t('Revoke the approval: {0}?', titleOfRequest(record, 160));
   const detail = t('It has not been used yet. After this the call does not run; the agent is told and can ask again.');
   if (!(await confirmRun({ key: `revoke ${id}`, title, detail, stay: t('Keep'), proceed: t('Revoke'), harmless: true }, deps.confirm)))
     return;
   try {
     const result = await deps.session.use(({ approvals }) => approvals.revoke(id, deps.person));
-    if (result.ok) notify.status(`Banksman: ${result.message}`);
-    else void notify.info(t('Not revoked: {0}', result.message));
+    if (result.ok) notify.status(`Banksman: ${answerText(result)}`);
+    else void notify.info(t('Not revoked: {0}', answerText(result)));
   } catch (thrown) {
     void notify.error(t('Not revoked: {0}', faultWords(thrown)));
   }

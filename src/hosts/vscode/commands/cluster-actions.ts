@@ -12,6 +12,7 @@ import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
 import { t, titleOf } from '../l10n.ts';
 import { describeTools, toolNamed } from '../load-parts.ts';
 import { notify } from '../notify.ts';
+import { titleOfRequest } from '../request-words.ts';
 import { abortOnCancel, showCallProgress } from '../tools/call-progress.ts';
 import { runTool, type ToolRunner, workspaceRestriction } from '../tools/run-tool.ts';
 import { type Arguments, type AskContext, askArguments } from './ask-arguments.ts';
@@ -96,7 +97,7 @@ interface RunByHandDeps extends OutcomeDeps {
 export async function runByHand(record: RequestRecord, deps: RunByHandDeps): Promise<void> {
   const tool = (await describeTools()).find(({ name }) => name === record.action.tool);
   const call = abortOnCancel();
-  const progress = showCallProgress(`Banksman: ${showPlainly(record.title, 160)}`, { ask: () => undefined }, () => call.abort());
+  const progress = showCallProgress(`Banksman: ${titleOfRequest(record, 160)}`, { ask: () => undefined }, () => call.abort());
   try {
     const outcome = await deps.session.use((app) =>
       app.runApproved(record.id, { by: deps.person, signal: call.signal, ...workspaceRestriction(), onProgress: progress.onProgress }),
@@ -105,7 +106,7 @@ export async function runByHand(record: RequestRecord, deps: RunByHandDeps): Pro
     if (tool !== undefined) await showOutcome(tool, outcome, deps);
     else await offerLog(outcome.status === 'ok' ? 'info' : 'error', showPlainly(outcome.message));
   } catch (thrown) {
-    await offerLog('error', `${showPlainly(record.title, 160)}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+    await offerLog('error', `${titleOfRequest(record, 160)}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
   } finally {
     progress.end();
     call.dispose();

@@ -2,20 +2,20 @@
 import { isForPhones, qrDrawing } from '#app/people/qr-code';
 import type { Explanation } from '#kernel/app';
 import type { CardSection, ReviewCard } from '#kernel/approval/answer';
-import { grantsEnd, type RequestRecord, type RequestStatus } from '#kernel/approval/request';
+import { grantsEnd, type RequestRecord, type RequestStatus, requestReason, requestRisk } from '#kernel/approval/request';
 import { isSettledReport, lapsedUnused } from '#kernel/approval/request-end';
 import { applyHeldTool } from '#kernel/effects';
 import { isJsonObject, type JsonObject, textOf } from '#kernel/json';
 import type { LiveFact } from '#kernel/live';
 import { type PlanProgress, planIn } from '#kernel/plans/plan-progress';
-import { describeTarget, isTargetKind, type Target } from '#kernel/resource';
+import { isTargetKind, type Target, targetWords } from '#kernel/resource';
 import { Html, html, lines, nothing } from '#kernel/text/html';
 import { changeLines, changesIn } from '#kernel/text/shown-change';
 import { showPlainly } from '#kernel/text/text';
 import { unifiedDiff } from '#kernel/text/unified-diff';
-import { impactInWords } from '#kernel/tiers';
+import { impactWords } from '#kernel/tiers';
 import { agentName } from '../approvals-view/agent-name.ts';
-import { t } from '../l10n.ts';
+import { inWords, t } from '../l10n.ts';
 import { shownSteps, standingNames, stepNames, stepWord } from '../plans/step-rows.ts';
 import { statusNames } from '../request-words.ts';
 import { writes } from './write-sides.ts';
@@ -62,7 +62,7 @@ ${section(t('What it does'), whatRows(record))}
 ${record.reported === undefined ? nothing : section(t('Reported block'), reportRows(record.reported))}
 ${heldSection(record.action.targets)}
 ${isCall ? writtenSection(record) : nothing}
-${factList(t('What it affects, as told when it was asked'), record.risk)}
+${factList(t('What it affects, as told when it was asked'), requestRisk(record).map(inWords))}
 ${record.action.cluster === null ? nothing : liveSection(facts.live)}
 ${section(t('Who asks, and why'), [...whyRows(record), ...agreeRows(card)])}`,
     rest: html`${isCall ? fold('exact', t('Exactly what runs'), exactCall(record)) : nothing}
@@ -97,7 +97,7 @@ function timeLeft({ record, card }: RequestFacts): Html {
 
 /** In the card's own words: whether a call waits for the answer, who has to agree, how long it can be given. */
 function linesOf({ sections }: RequestFacts['card'], wanted: CardSection['kind']): readonly string[] {
-  return sections.filter(({ kind }) => kind === wanted).flatMap(({ lines: said }) => said);
+  return sections.filter(({ kind }) => kind === wanted).flatMap(({ lines: said }) => said.map(inWords));
 }
 
 function agreeRows(card: RequestFacts['card']): readonly Row[] {
@@ -137,7 +137,7 @@ function planSection({ record, card, progress }: RequestFacts): Html {
 <br><code>${tool} ${call}</code>${waitsFor === '' ? nothing : html`<br><span class="dim">${t('Begins {0}.', waitsFor)}</span>`}<br><span class="dim">${t('It {0}.', undo)}</span></li>`;
   });
   const rest = card.sections.filter(({ kind }) => kind === 'plan').flatMap(({ lines: told }) => told);
-  const others = rest.filter((line) => !/^(?:\d+\. | {3})/.test(line));
+  const others = rest.filter(({ text }) => !/^(?:\{0\}\. | {3})/.test(text)).map(inWords);
   const state =
     progress === undefined || progress.standing === 'waiting'
       ? nothing
@@ -161,7 +161,7 @@ const linesUnfolded = 120;
 
 /** SECURITY: escaped twice over: what would hide or reorder is shown as its code, and nothing is markup. */
 function heldSection(targets: readonly JsonObject[]): Html {
-  const changes = changesIn(targets).map(changeLines);
+  const changes = changesIn(targets).map((change) => changeLines(change).map(inWords));
   if (changes.length === 0) return nothing;
   const isShort = changes.flat().length <= linesUnfolded;
   const rest = targets.reduce((sum, { more }) => sum + (typeof more === 'number' ? more : 0), 0);
@@ -212,7 +212,9 @@ function whatRows({ action, tier, impact, reported }: RequestRecord): readonly R
     ...(action.cluster === null ? [] : [[t('Cluster'), action.cluster] as const]),
     [
       t('Impact'),
-      action.tool === applyHeldTool && impact === 'reversible' ? t('can be undone: “Banksman: Undo This Run…”') : impactInWords[impact],
+      action.tool === applyHeldTool && impact === 'reversible'
+        ? t('can be undone: “Banksman: Undo This Run…”')
+        : inWords(impactWords[impact]),
     ],
     ...(planIn({ action }) === undefined
       ? [[t('Call'), html`<code>${action.tool} ${showPlainly(JSON.stringify(values), 600)}</code>`] as const]
@@ -223,7 +225,7 @@ function whatRows({ action, tier, impact, reported }: RequestRecord): readonly R
 
 /** By its kind; what is of no kind we know is only shown as it is. */
 function targetInWords(target: JsonObject): string {
-  return isTargetKind(target['kind']) ? describeTarget(target as unknown as Target) : '';
+  return isTargetKind(target['kind']) ? inWords(targetWords(target as unknown as Target)) : '';
 }
 
 function reportRows({ reason, destination, pattern }: NonNullable<RequestRecord['reported']>): readonly Row[] {
@@ -234,12 +236,19 @@ function reportRows({ reason, destination, pattern }: NonNullable<RequestRecord[
   ];
 }
 
-function whyRows({ agent, reason, code, claim }: RequestRecord): readonly Row[] {
+function whyRows({ agent, reason, words, code, claim }: RequestRecord): readonly Row[] {
   return [
     [t('Agent'), html`${agentName(agent)} <span class="dim">${agent.id}</span>`],
     ...(agent.model === undefined ? [] : [[t('Model'), agent.model] as const]),
     // That a red tool asks is no reason: what is at stake stands under what it affects, as on the card.
-    ...(code === 'confirmation_required' ? [] : [[t('Why a person is asked'), html`${reason} <span class="dim">${code}</span>`] as const]),
+    ...(code === 'confirmation_required'
+      ? []
+      : [
+          [
+            t('Why a person is asked'),
+            html`${inWords(requestReason({ reason, ...(words === undefined ? {} : { words }) }))} <span class="dim">${code}</span>`,
+          ] as const,
+        ]),
     ...(claim === undefined ? [] : [[t('The agent says'), html`<q>${claim}</q>`] as const]),
   ];
 }

@@ -4,7 +4,6 @@ import { agentOf } from '#app/for-hosts';
 import type { App } from '#kernel/app';
 import type { RequestRecord, RequestStatus } from '#kernel/approval/request';
 import { type PlanProgress, planIn } from '#kernel/plans/plan-progress';
-import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from '../app-session.ts';
 import { Rereader } from '../approvals-view/rereader.ts';
 import { createDisposableBag } from '../disposables.ts';
@@ -12,6 +11,7 @@ import { faultWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 import { type LivePage, openLivePage } from '../live-page.ts';
 import { notify } from '../notify.ts';
+import { titleOfRequest } from '../request-words.ts';
 import { workspaceRestriction } from '../tools/run-tool.ts';
 import { detailsMarkup, detailsParts, detailsVerbs, type Loaded, type RequestFacts } from './details-page.ts';
 
@@ -40,7 +40,7 @@ export function createDetailsPanels(deps: DetailsDeps): DetailsPanels {
     const { id } = record;
     const bag = createDisposableBag(deps.onError);
     const page = openLivePage({
-      ...{ kind: 'banksman.request', title: shortTitle(record, 160), tab: shortTitle(record, 60), style: '' },
+      ...{ kind: 'banksman.request', title: titleOfRequest(record, 160), tab: titleOfRequest(record, 60), style: '' },
       extensionUri: deps.extensionUri,
       ...{ parts: detailsParts, spoken: detailsParts[0] },
       said: ({ run }) => runVerb(run, id),
@@ -64,10 +64,6 @@ export function createDetailsPanels(deps: DetailsDeps): DetailsPanels {
       for (const page of [...open.values()]) page.dispose();
     },
   };
-}
-
-function shortTitle({ title }: RequestRecord, length: number): string {
-  return showPlainly(title, length).replace(/\?$/, '');
 }
 
 /** SECURITY: a word of the page, which counts as one of ours or not at all; the id is this panel's, and what it opens asks in a dialog. */

@@ -1,14 +1,16 @@
 /** One request, one person, one answer: the dialog, from the stored record to the signed grant. */
 
 import type { Approvals } from '#kernel/app';
-import { type AnswerResult, cardText, type ReviewCard, type Signer } from '#kernel/approval/answer';
+import { type AnswerResult, cardText, type ReviewCard, type Signer, titleQuestion } from '#kernel/approval/answer';
 import { lapsesAt, type RequestRecord } from '#kernel/approval/request';
 import { endInWords, expiryInWords } from '#kernel/approval/request-end';
 import { applyHeldTool } from '#kernel/effects';
 import { toFault } from '#kernel/errors';
-import { clockTime, showPlainly } from '#kernel/text/text';
+import { type Message, timeOfDay } from '#kernel/text/message';
+import { showPlainly } from '#kernel/text/text';
 import { faultWords } from '../fault-words.ts';
-import { t } from '../l10n.ts';
+import { inWords, t } from '../l10n.ts';
+import { answerText, titleOfRequest } from '../request-words.ts';
 import { boundSigner } from './bound-signer.ts';
 import { confirmNow, frontCode, minimumOpenMs, trustKey, typeCode, withCode } from './confirm-run.ts';
 import type { Dialogs, Question } from './dialogs.ts';
@@ -81,8 +83,9 @@ type Signable = Shown & Required<Pick<Shown, 'signer'>>;
 
 async function review(id: string, deps: ReviewDeps): Promise<ReviewEnd> {
   for (let note = ''; ; ) {
-    const card = await deps.approvals.card(id);
-    if (card?.record.status !== 'pending') return tellNotPending(id, card?.record, deps);
+    const english = await deps.approvals.card(id);
+    if (english?.record.status !== 'pending') return tellNotPending(id, english?.record, deps);
+    const card = { ...english, title: inWords(titleQuestion(english.titleWords)) };
     const { record } = card;
     if (card.tampered) return refuseTampered(card, deps);
     const code = card.typeToConfirm ?? frontCode();
@@ -125,7 +128,10 @@ function questionOf(shown: Shown, note: string, { openPage, answersAt }: ReviewD
   const page = openPage === undefined ? [] : [pageButton];
   const asked = { id: card.id, severity: 'warning', title } as const;
   const detailOf = (...parts: readonly string[]) => [...warnings, note, ...parts].filter((line) => line !== '').join('\n\n');
-  const rows = cardText(card.sections.filter(({ kind }) => kind !== 'wait'));
+  const rows = cardText(
+    card.sections.filter(({ kind }) => kind !== 'wait'),
+    inWords,
+  );
   // No button here approves: one that looked as if it did would only teach to press it.
   if (answersAt !== undefined) {
     const detail = detailOf(elsewhereWords(answersAt), rest, waitWords(card, ''), rows);
@@ -140,7 +146,10 @@ function questionOf(shown: Shown, note: string, { openPage, answersAt }: ReviewD
 
 /** Above the rest: a long call, or many changes, are longer than the dialog. */
 function waitWords({ sections }: ReviewCard, byHand: string): string {
-  const waits = cardText(sections.filter(({ kind }) => kind === 'wait'));
+  const waits = cardText(
+    sections.filter(({ kind }) => kind === 'wait'),
+    inWords,
+  );
   return [waits, byHand].filter((words) => words !== '').join('\n');
 }
 
@@ -235,7 +244,7 @@ async function askWatched(question: Question, record: RequestRecord, deps: Revie
     const now = await deps.approvals.get(record.id).catch(() => undefined);
     if (!isOpen || now === undefined || now.status === 'pending') return;
     isOpen = false;
-    const title = plain(showPlainly(record.title));
+    const title = titleOfRequest(record);
     deps.dialogs.tell('info', t('It is over: {0}. Its dialog changes nothing any more; close it: {1}', endInWords(now), title));
   };
   const stop = deps.approvals.onChange(() => void look());
@@ -281,7 +290,7 @@ async function confirmAndApprove(shown: Signable, deps: ReviewDeps, done?: strin
     return 'failed';
   }
   const until = done === undefined && startsNothing(shown) ? goodUntil(result) : undefined;
-  if (until === undefined) tellAnswer(done === undefined ? result : { ...result, message: done }, card, deps);
+  if (until === undefined) tellAnswer(done === undefined ? result : { ok: true, code: result.code, message: done }, card, deps);
   // First what the status bar, and a notification of one line, would cut off.
   else
     deps.dialogs.tell(
@@ -292,9 +301,9 @@ async function confirmAndApprove(shown: Signable, deps: ReviewDeps, done?: strin
 }
 
 /** undefined as long as others have to agree. */
-function goodUntil({ code, record }: AnswerResult): string | undefined {
+function goodUntil({ code, record }: AnswerResult): Message | undefined {
   if (code !== 'approved' || record?.decision === undefined) return undefined;
-  return clockTime(lapsesAt(record), record.decision.at);
+  return timeOfDay(lapsesAt(record), record.decision.at);
 }
 
 /** An approval that no call waits for; held changes are applied by whoever has their workspace open. */
@@ -303,12 +312,12 @@ function startsNothing({ record, card }: Shown): boolean {
 }
 
 /** A waiting call takes its approval at once. One that was killed does not, and the person would believe that it ran. */
-async function tellIfUnused({ id, title }: RequestRecord, deps: ReviewDeps): Promise<void> {
+async function tellIfUnused({ id }: RequestRecord, deps: ReviewDeps): Promise<void> {
   await deps.pause(unusedMs);
   const record = await deps.approvals.get(id).catch(() => undefined);
   if (record?.status !== 'approved') return;
-  const until = clockTime(lapsesAt(record), Date.now());
-  const what = plain(showPlainly(title));
+  const until = timeOfDay(lapsesAt(record), Date.now());
+  const what = titleOfRequest(record);
   deps.dialogs.tell(
     'warning',
     t('“{0}” is approved, but the call that waited has not used it. The agent may run it until {1}, when it asks again.', what, until),
@@ -330,7 +339,7 @@ async function denyRequest(card: ReviewCard, deps: ReviewDeps): Promise<ReviewEn
 
 async function refuseTampered(card: ReviewCard, deps: ReviewDeps): Promise<ReviewEnd> {
   const title = t('Request {0} was changed in the store and cannot be approved', card.id);
-  const detail = `${t('It does not match its own digest. Somebody or something wrote to the store. Run “Banksman: Verify Audit Trail”.')}\n\n${card.detail}`;
+  const detail = `${t('It does not match its own digest. Somebody or something wrote to the store. Run “Banksman: Verify Audit Trail”.')}\n\n${cardText(card.sections, inWords)}`;
   const answer = await askSafely({ id: card.id, severity: 'error', title, detail, buttons: [denyButton] }, deps);
   if (answer === denyButton) await deps.approvals.deny(card.id, deps.person);
   return 'tampered';
@@ -341,15 +350,15 @@ function tellNotPending(id: string, record: RequestRecord | undefined, deps: Rev
   else if (record.status === 'expired')
     deps.dialogs.tell(
       'info',
-      t('Too late: “{0}” has expired: {1}. The agent can ask again.', showPlainly(record.title), expiryInWords(record, Date.now())),
+      t('Too late: “{0}” has expired: {1}. The agent can ask again.', titleOfRequest(record), expiryInWords(record, Date.now())),
     );
-  else
-    deps.dialogs.tell('info', t('“{0}” is over already: {1}. Your answer changed nothing.', showPlainly(record.title), endInWords(record)));
+  else deps.dialogs.tell('info', t('“{0}” is over already: {1}. Your answer changed nothing.', titleOfRequest(record), endInWords(record)));
   return 'not_pending';
 }
 
 function tellAnswer(result: AnswerResult, card: ReviewCard, deps: ReviewDeps): boolean {
-  const message = `${result.message.charAt(0).toUpperCase()}${result.message.slice(1)}`;
+  const said = answerText(result);
+  const message = `${said.charAt(0).toUpperCase()}${said.slice(1)}`;
   if (result.ok) deps.dialogs.tell('status', message);
   else if (result.code === 'expired') deps.dialogs.tell('info', t('Too late, nothing runs: {0}. {1}.', plain(card.title), message));
   else deps.dialogs.tell(result.code === 'already_decided' ? 'info' : 'error', `${message}.`);

@@ -3,7 +3,7 @@ import { inverseWords } from '#kernel/guest-condition';
 import { canonicalJson, isJsonObject, type JsonObject, textOf } from '#kernel/json';
 import type { PlanProgress, StepProgress, StepState } from '#kernel/plans/plan-progress';
 import { showPlainly } from '#kernel/text/text';
-import { t } from '../l10n.ts';
+import { inWords, t } from '../l10n.ts';
 
 export interface StepRow {
   /** From 1. */
@@ -104,9 +104,9 @@ function shownStep({ title, tool, input, undo, wait_seconds: seconds }: JsonObje
 function undoIn(undo: unknown): string {
   if (!isJsonObject(undo)) return t('nothing says whether it can be taken back');
   const none = textOf(undo['none']);
-  if (none !== undefined) return inverseWords({ none });
+  if (none !== undefined) return inWords(inverseWords({ none }));
   const loses = textOf(undo['loses']);
-  return inverseWords({ tool: textOf(undo['tool']) ?? '?', input: {}, ...(loses === undefined ? {} : { loses }) });
+  return inWords(inverseWords({ tool: textOf(undo['tool']) ?? '?', input: {}, ...(loses === undefined ? {} : { loses }) }));
 }
 
 /** @param progress absent: it waits for a person */

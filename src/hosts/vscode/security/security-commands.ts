@@ -3,7 +3,7 @@ import { userInfo } from 'node:os';
 import { type Disposable, type QuickPickItem, window } from 'vscode';
 import type { App, AutoApproveRule } from '#kernel/app';
 import { type AutoApproveAction, autoApproveActions } from '#kernel/approval/security';
-import { durationInWords } from '#kernel/text/text';
+import { durationWords } from '#kernel/text/message';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import type { AppSession } from '../app-session.ts';
 import { type Choice, choose } from '../commands/choose.ts';
@@ -131,7 +131,7 @@ async function manageRules(app: App, deps: ChangeDeps): Promise<void> {
 }
 
 function ruleItem(rule: AutoApproveRule): RuleItem {
-  const left = rule.expiresAt === 0 ? t('never signed') : t('{0} left', durationInWords(rule.expiresAt - Date.now()));
+  const left = rule.expiresAt === 0 ? t('never signed') : t('{0} left', durationWords(rule.expiresAt - Date.now()));
   const warning = rule.warning === undefined ? {} : { detail: `$(warning) ${plainLabel(rule.warning)}` };
   return {
     label: `$(trash) ${plainLabel(rule.pattern)}`,

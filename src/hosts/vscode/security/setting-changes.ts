@@ -1,9 +1,10 @@
 /** The changes a person can make, in words. */
 import type { App, AutoApproveRule, ConfigAgreement, EffectiveLevel } from '#kernel/app';
 import type { AutoApproveAction, Pause } from '#kernel/approval/security';
-import { durationInWords, showPlainly } from '#kernel/text/text';
+import { durationWords } from '#kernel/text/message';
+import { showPlainly } from '#kernel/text/text';
 import type { SecurityLevel } from '#kernel/tiers';
-import { t } from '../l10n.ts';
+import { inWords, t } from '../l10n.ts';
 import type { SettingChange } from './change-setting.ts';
 
 /** Two short halves: a list cuts a line off after some seventy characters. */
@@ -116,6 +117,6 @@ export function ruleRemoval(security: Security, rule: AutoApproveRule): SettingC
 /** `3 days`; shorter ones as a remaining time. */
 export function lifeInWords(lifeMs: number): string {
   const days = Math.round(lifeMs / 86_400_000);
-  if (days < 1) return durationInWords(lifeMs);
-  return days === 1 ? '1 day' : `${days} days`;
+  if (days < 1) return inWords(durationWords(lifeMs));
+  return days === 1 ? t('1 day') : t('{0} days', days);
 }

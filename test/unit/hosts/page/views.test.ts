@@ -5,6 +5,7 @@ import type { ReviewCard } from '#kernel/approval/answer';
 import type { PasskeyApprover } from '#kernel/approval/passkey';
 import type { RequestRecord } from '#kernel/approval/request';
 import type { JsonObject } from '#kernel/json';
+import { asIs, say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import { draftOf } from '../../../integration/stores/store-fixtures.ts';
 
@@ -41,10 +42,10 @@ function record(name: string, changes: Partial<RequestRecord> = {}): RequestReco
 
 function card(shown: RequestRecord, changes: Partial<ReviewCard> = {}): ReviewCard {
   return {
-    ...{ id: shown.id, record: shown, title: `${shown.title}?`, detail: '', waits: false, tampered: false },
+    ...{ id: shown.id, record: shown, title: `${shown.title}?`, titleWords: asIs(shown.title), detail: '', waits: false, tampered: false },
     sections: [
-      { kind: 'effect', lines: ['It interrupts what runs there.', `Note: ${showPlainly(shown.title)}`] },
-      { kind: 'call', lines: ['Target: VM 100 on pve', 'Call: stop_vm {"vmid":100}'] },
+      { kind: 'effect', lines: [say`It interrupts what runs there.`, say`Note: ${showPlainly(shown.title)}`] },
+      { kind: 'call', lines: [say`Target: ${'VM 100 on pve'}`, say`Call: ${'stop_vm'} ${'{"vmid":100}'}`] },
     ],
     progress: { needed: 1, people: [], outside: false },
     ...changes,
@@ -98,7 +99,7 @@ describe('one request', () => {
   });
 
   it('asks nobody twice who has agreed already', () => {
-    const sections = [{ kind: 'rules', lines: ['2 people have to approve it; so far 1 of 2: alice.'] }] as const;
+    const sections = [{ kind: 'rules', lines: [say`2 people have to approve it; so far 1 of 2: alice.`] }] as const;
     const shown = view(record('web'), { sections, progress: { needed: 2, people: ['alice'], outside: false } });
     expect(textOf(shown)).toMatch(/Who has to agree\n[\s\S]*1 of 2: alice/);
     expect(shown).not.toContain('data-act="approve"');

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RequestDecision, RequestWait } from '#kernel/approval/request';
 import { waitStaleMs, waitState } from '#kernel/approval/request';
 import { endInWords, expiryInWords } from '#kernel/approval/request-end';
+import { english } from '#kernel/text/message';
 
 const now = new Date(2026, 10, 22, 14, 2, 10).getTime();
 const decision: RequestDecision = { by: 'user:alice', via: 'cli', at: now - 400_000 };
@@ -16,12 +17,12 @@ describe('the end of a request', () => {
     [{ status: 'denied', decision }, 'denied by alice'],
     [{ status: 'cancelled' }, 'cancelled'],
   ] as const)('%j is %s', (record, words) => {
-    expect(endInWords(record)).toBe(words);
+    expect(english(endInWords(record))).toBe(words);
   });
 
   it('without an answer is never somebody’s, and an unused approval says whose it was and since when', () => {
-    expect(expiryInWords({ status: 'expired' }, now)).toBe('nobody decided within its hour, so nothing ran');
-    expect(expiryInWords({ status: 'expired', decision }, now)).toBe(
+    expect(english(expiryInWords({ status: 'expired' }, now))).toBe('nobody decided within its hour, so nothing ran');
+    expect(english(expiryInWords({ status: 'expired', decision }, now))).toBe(
       'user:alice approved it at 13:55:30, but no call used that within its five minutes, so nothing ran',
     );
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { durationInWords, formatDuration, maxStringLength, sanitizeText, showPlainly, stripUnseen } from '#kernel/text/text';
+import { durationWords, english } from '#kernel/text/message';
+import { formatDuration, maxStringLength, sanitizeText, showPlainly, stripUnseen } from '#kernel/text/text';
 
 describe('sanitizing a string argument', () => {
   it.each([
@@ -160,6 +161,6 @@ describe('a remaining time in words', () => {
     [1000, '1 second'],
     [-5, '0 seconds'],
   ])('%d ms: %s', (ms, words) => {
-    expect(durationInWords(ms)).toBe(words);
+    expect(english(durationWords(ms))).toBe(words);
   });
 });

@@ -1,6 +1,8 @@
 /** A tool of a test's own, which counts its runs. */
+
 import * as z from 'zod';
 import { reasonArgument } from '#kernel/arguments';
+import { say } from '#kernel/text/message';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from '#kernel/tool';
 
 export interface Probe {
@@ -25,7 +27,7 @@ export function createProbe(changes: Partial<Tool> = {}, run: ProbeRun = done): 
     permission: 'data:read',
     input: z.strictObject({ value: z.string().optional(), reason: reasonArgument }),
     touches: () => [],
-    headline: () => 'Probe',
+    headline: () => say`Probe`,
     run: async (input, context) => {
       runs.push(input);
       return run(input, context);

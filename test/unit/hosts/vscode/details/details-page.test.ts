@@ -4,6 +4,7 @@ import { detailsMarkup, detailsParts, detailsVerbs, type RequestFacts } from '#h
 import { pageShell } from '#hosts/vscode/live-shell';
 import type { RequestRecord } from '#kernel/approval/request';
 import { Html, html, lines } from '#kernel/text/html';
+import { asIs } from '#kernel/text/message';
 import { draftOf } from '../../../../integration/stores/store-fixtures.ts';
 
 const now = 1_800_000_000_000;
@@ -191,7 +192,7 @@ describe('the page of a request', () => {
       {
         live: [{ label: nasty, value: nasty, warns: true }],
         policy: { failed: nasty },
-        card: { title: nasty, tampered: false, sections: [{ kind: 'state', lines: [nasty] }] },
+        card: { title: nasty, tampered: false, sections: [{ kind: 'state', lines: [asIs(nasty)] }] },
       },
     );
     expect(shown).not.toContain('<script');

@@ -6,6 +6,7 @@ import { levelChange, levelWords, lifeInWords, resumption, ruleChange, ruleRemov
 import type { App, AutoApproveRule, SettingResult } from '#kernel/app';
 import type { Signer } from '#kernel/approval/answer';
 import { ask } from '#kernel/decision';
+import { asIs } from '#kernel/text/message';
 import { securityLevels } from '#kernel/tiers';
 import { networkAtLevel } from '#policy/classify';
 import { createApprover } from '../../../../integration/stores/store-fixtures.ts';
@@ -128,7 +129,7 @@ it.each([
 describe('the words of a level', () => {
   const words = { allow: /network: allowed, logged/, ask: /network: ask/, deny: /network: refused/ } as const;
   it.each(securityLevels)('%s say what it does to a command that wants the network, in the list and in the settings', (level) => {
-    const { effect } = networkAtLevel(ask('network_blocked', 'it wants the network', ['workspace.network']), level);
+    const { effect } = networkAtLevel(ask('network_blocked', asIs('it wants the network'), ['workspace.network']), level);
     expect(levelWords[level].network).toMatch(words[effect]);
     const { enumDescriptions = [] } = settingContributions()['banksman.securityLevel'] as { enumDescriptions?: string[] };
     const inSettings = enumDescriptions[securityLevels.indexOf(level)] ?? '';
