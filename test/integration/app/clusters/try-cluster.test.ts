@@ -1,15 +1,17 @@
 /** A cluster is tried before anything is written: what a person sees at each step of `banksman init` and of the editor's assistant. */
-import { randomUUID } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { hostname, networkInterfaces, tmpdir } from 'node:os';
+import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { lookAtCertificate, pinning } from '#app/clusters/new-cluster';
-import { checkProxmox, lookAtHostKey, lookAtNode, tryCluster, trySsh, withNodes } from '#app/clusters/try-cluster';
+import { apiPort, checkProxmox, lookAtHostKey, lookAtNode, tryCluster, trySsh, withNodes } from '#app/clusters/try-cluster';
 import { type DemoCluster, demoTokens, startDemoCluster } from '#demo/index';
 import { demoSeed } from '#demo/initial-state';
 import type { JsonObject } from '#kernel/json';
 import { closedPort, startPve } from '../../connectors/pve-server.ts';
+import { startLanCluster } from './lan-cluster.ts';
 
 let demo: DemoCluster;
 const closing: (() => Promise<unknown>)[] = [];
@@ -216,6 +218,23 @@ describe('ssh', () => {
     expect(tried.get('Home')).toMatchObject({ code: 'ssh_host_unknown' });
   });
 
+  it('names a key that no node takes, and what to check', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'wrong-key-'));
+    const wrong = path.join(folder, 'key');
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    writeFileSync(wrong, privateKey.export({ type: 'sec1', format: 'pem' }), { mode: 0o600 });
+    const entryOf = await withSsh();
+    const { line } = await lookAtHostKey(at('pve'), soon());
+    const cluster = { ...entryOf, ssh: { ...entryOf.ssh, identityFiles: [wrong] } };
+    const tried = await trySsh(cluster, { secret: secretOf('ops'), lines: [line], nodes: ['pve'] }, soon());
+    rmSync(folder, { recursive: true });
+    expect(tried.get('pve')).toMatchObject({
+      code: 'ssh_auth_failed',
+      message: expect.stringContaining('did not accept any key'),
+      next: expect.stringContaining('authorized_keys'),
+    });
+  });
+
   it('says where nobody answers', async () => {
     await expect(
       lookAtHostKey({ node: 'pve', host: '127.0.0.1', port: Number(new URL(await closedPort()).port) }, soon()),
@@ -229,3 +248,66 @@ describe('ssh', () => {
     expect(leftOvers().filter((name) => !before.includes(name))).toEqual([]);
   });
 });
+
+describe('a cluster as it is in a network', () => {
+  const [ownName = ''] = hostname().split('.');
+  const [ownAddress] = Object.values(networkInterfaces()).flatMap((some = []) =>
+    some.flatMap(({ internal, family, cidr }) => (internal || family !== 'IPv4' ? [] : [cidr ?? ''])),
+  );
+  const machineId = idOfMachine();
+
+  async function lan(config: Readonly<Record<number, Readonly<Record<string, string>>>> = {}) {
+    const cluster = await startLanCluster(({ guests }) => ({
+      guests: guests.map((guest) => ({ ...guest, config: { ...guest.config, ...config[guest.vmid] } })),
+    }));
+    closing.push(() => cluster.close());
+    return cluster;
+  }
+
+  async function trialAt(url: string, secret: string) {
+    const cluster = {
+      name: 'lan',
+      endpoints: [url],
+      tokenId: demoTokens.ops,
+      ...pinning(new Map([[url, await lookAtCertificate(url, soon())]])),
+    };
+    const trial = await tryCluster(cluster, secret, '/');
+    closing.push(() => trial.close());
+    return { cluster, trial };
+  }
+
+  it('is reached by IPv6; its other nodes at addresses of their own on the same port', async () => {
+    const { secret, overIpv6, port } = await lan();
+    const { cluster, trial } = await trialAt(`https://${overIpv6}`, secret);
+    expect((await trial.look(soon())).message).toContain('3 of 3 nodes online');
+    const others = await trial.otherNodes(soon());
+    const found = await Promise.all(others.map((other) => lookAtNode(other, apiPort(cluster), soon())));
+    expect(found.map(({ shows }) => shows)).toEqual(['same', 'same']);
+    expect((withNodes(cluster, found)['endpoints'] as string[]).toSorted()).toEqual(
+      ['127.0.0.2', '127.0.0.3', '[::1]'].map((host) => `https://${host}:${port}`),
+    );
+  });
+
+  it.each([
+    ['name', ownName === 'localhost' ? undefined : { name: ownName }, 101, 'has the name of the machine that this runs on'],
+    ['machine id', machineId && { smbios1: `uuid=${machineId}` }, 105, 'has the machine id of the machine that this runs on'],
+    ['address', ownAddress && { net0: `name=eth0,bridge=vmbr0,ip=${ownAddress}` }, 201, 'is the machine that this runs on'],
+  ] as const)('proposes for protection what is this machine by its %s', async (_what, own, vmid, why) => {
+    // A container without an id, a name or a network of its own has nothing to be found by.
+    if (own === undefined || own === '') return;
+    const { secret, port } = await lan({ [vmid]: own });
+    const { trial } = await trialAt(`https://127.0.0.1:${port}`, secret);
+    const found = (await trial.suggestions(soon())).find(({ name }) => name === String(vmid));
+    expect(found?.why).toContain(why);
+  });
+});
+
+/** As the firmware of a VM has it. */
+function idOfMachine(): string | undefined {
+  try {
+    const id = readFileSync('/etc/machine-id', 'utf8').trim();
+    return /^[0-9a-f]{32}$/.test(id) ? id.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-') : undefined;
+  } catch {
+    return undefined;
+  }
+}
