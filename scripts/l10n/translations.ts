@@ -59,7 +59,29 @@ export function textFaults(bundle: Bundle): readonly string[] {
     ...[...found.flatMap(({ localized }) => localized), ...saidElsewhere()].map(({ text }) => text),
     ...catalogTitles(),
   ]);
-  return [...bare, ...faults, ...bundleFaults(wanted, readManifest(), bundle)];
+  return [...bare, ...faults, ...pageFaults(readPages(), bundle), ...bundleFaults(wanted, readManifest(), bundle)];
+}
+
+const pageFolder = 'media/walkthrough';
+
+/** Pages of the walkthrough by file name. The editor takes `NAME.nls.de.md` for `NAME.md`. */
+export function readPages(): ReadonlyMap<string, string> {
+  const files = readdirSync(path.join(root, pageFolder)).filter((file) => file.endsWith('.md'));
+  return new Map(files.map((file) => [file, readFileSync(path.join(root, pageFolder, file), 'utf8')]));
+}
+
+/** Each page is there in German, with the same blocks to copy, and calls what the editor shows as the editor does. */
+export function pageFaults(pages: ReadonlyMap<string, string>, bundle: Bundle): readonly string[] {
+  const english = [...pages].filter(([file]) => !file.includes('.nls.'));
+  return english.flatMap(([file, text]) => {
+    const name = file.replace(/\.md$/, '.nls.de.md');
+    const german = pages.get(name);
+    if (german === undefined) return [`${pageFolder}/${name}: no such page`];
+    const bold = [...text.matchAll(/\*\*([^*]+)\*\*/g)].map(([, word = '']) => bundle[word]).filter((word) => word !== undefined);
+    const unnamed = bold.filter((word) => !german.includes(`**${word}**`)).map((word) => `${pageFolder}/${name}: no **${word}**`);
+    const blocks = (page: string) => page.match(/^```[\s\S]*?^```/gm)?.join('\n') ?? '';
+    return blocks(text) === blocks(german) ? unnamed : [...unnamed, `${pageFolder}/${name}: other blocks than in English`];
+  });
 }
 
 /** What the kernel and its neighbours say to people; what has no letter is the same in every language. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as buttons from '#hosts/vscode/gate/review';
 import { t, titleOf, useTexts } from '#hosts/vscode/l10n';
 import { textsIn } from '../../../scripts/l10n/texts.ts';
-import { readBundle, textFaults, translated } from '../../../scripts/l10n/translations.ts';
+import { pageFaults, readBundle, readPages, textFaults, translated } from '../../../scripts/l10n/translations.ts';
 
 const bareIn = (source: string) => textsIn('a.ts', source).bare.map(({ text }) => text);
 
@@ -45,6 +45,24 @@ describe('a call of `t`', () => {
     ["t('all', a)", 'differ'],
   ])('%s is a fault', (source, fault) => {
     expect(textsIn('a.ts', source).faults).toEqual([expect.stringContaining(fault)]);
+  });
+});
+
+describe('the pages of the walkthrough', () => {
+  const pages = readPages();
+  const changed = (file: string, from: string, to: string) => new Map([...pages, [file, (pages.get(file) ?? '').replace(from, to)]]);
+
+  it('are there in German', () => {
+    expect(pages.size).toBeGreaterThan(10);
+    expect(pageFaults(pages, readBundle())).toEqual([]);
+  });
+
+  it.each([
+    ['a missing one', new Map([...pages].filter(([file]) => file !== 'ask.nls.de.md')), 'ask.nls.de.md: no such page'],
+    ['a name that nothing has', changed('doctor.nls.de.md', 'Noch einmal prüfen', 'Nochmals'), 'no **Noch einmal prüfen**'],
+    ['other blocks', changed('protect.nls.de.md', '103', '104'), 'other blocks'],
+  ])('%s is a fault', (_what, wrong, fault) => {
+    expect(pageFaults(wrong, readBundle())).toEqual([expect.stringContaining(fault)]);
   });
 });
 
