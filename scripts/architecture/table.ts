@@ -145,6 +145,21 @@ export const fileExceptions: readonly FileException[] = [
     why: '`doctor` sees hooks that were taken out or switched off',
   },
   {
+    file: 'hosts/vscode/hooks/answer-hooks.ts',
+    folders: ['hosts/hook'],
+    why: 'a window answers the hook of the agent that runs in it; loaded with its first App',
+  },
+  {
+    file: 'hosts/vscode/hooks/agent-standing.ts',
+    folders: ['hosts/hook'],
+    why: '*Doctor* sees hooks that were taken out or switched off; loaded when asked for',
+  },
+  {
+    file: 'hosts/vscode/hooks/govern-agents.ts',
+    folders: ['hosts/hook'],
+    why: '*Govern This Editor’s Agents…* installs the same hooks; loaded when asked for',
+  },
+  {
     file: 'hosts/cli/commands/page.ts',
     folders: ['hosts/page'],
     why: '`banksman page` serves the page for who has no service; loaded when asked for',

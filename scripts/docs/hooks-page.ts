@@ -1,5 +1,6 @@
 /** docs/hooks.md: the table of agents, from their records. */
 import { type HookAgent, hookAgents } from '#hosts/hook/agents';
+import { installations } from '#hosts/hook/installations';
 import type { Finding } from '../../test/agents/cases.ts';
 import type { AgentResults } from '../../test/agents/results.ts';
 
@@ -15,14 +16,24 @@ export function withAgents(page: string, results: AgentResults): string {
 }
 
 function table(results: AgentResults): string {
-  const head = ['agent', '`banksman hook …`', ...kinds, 'managed', 'a repository switches a user’s off', 'when it fails', 'answers within'];
+  const head = [
+    'agent',
+    '`banksman hook …`',
+    'tried with the agent itself',
+    ...kinds,
+    'managed',
+    'a repository switches a user’s off',
+    'when it fails',
+    'answers within',
+  ];
   const rows = hookAgents.map((agent) => {
     const hook = results[agent.name]?.hook;
     return [
       hook === undefined ? agent.title : `${agent.title} ${hook.version}`,
       `\`${agent.name}\``,
+      hook === undefined ? 'no' : 'yes',
       ...kinds.map((kind) => (hook?.kinds[kind]?.ok === true ? 'tried' : agent.covers[kind])),
-      hook?.managed.ok === true ? 'tried' : 'documented',
+      managed(agent.name, hook?.managed),
       switchedOff(hook?.switchedOff),
       whenBroken(hook?.broken),
       `${agent.deadlineMs / 1_000} s`,
@@ -31,6 +42,11 @@ function table(results: AgentResults): string {
   const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
   const notes = hookAgents.map(({ title, notes: text }) => `- **${title}.** ${text}`);
   return [...lines, '', ...notes].join('\n');
+}
+
+function managed(name: string, found: Finding | undefined): string {
+  if (installations[name]?.files.managed === undefined) return 'no';
+  return found?.ok === true ? 'tried' : 'documented';
 }
 
 function switchedOff(found: Finding | undefined): string {

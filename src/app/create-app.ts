@@ -82,6 +82,8 @@ export interface AppOptions extends Pick<PlanHome, 'handOver'>, Pick<PolicyViewP
   readonly workspaceBase?: string;
   /** The editor's own directory: it brings ripgrep along. */
   readonly editorRoot?: string;
+  /** The file of the command line, where this process was not started with it. */
+  readonly cliFile?: string;
   /** A cluster's API token from a secret store; asked before `tokenFile`. */
   clusterToken?(cluster: ClusterConfig): Promise<string | undefined>;
   /** Where the key that signs checkpoints of the trail is kept; absent: a file in `stateDir`. */

@@ -7,6 +7,7 @@ export const agentToolNames = {
   write: 'agent_write',
   read: 'agent_read',
   fetch: 'agent_fetch',
+  start: 'agent_start',
   other: 'agent_tool',
   quiet: 'agent_quiet',
 } as const;

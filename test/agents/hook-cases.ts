@@ -91,7 +91,8 @@ export interface HookFindings {
   /** A repository's file switches the user's hook off, as `doctor` says before. */
   readonly switchedOff?: Finding;
   /** The managed one holds all the same. */
-  readonly managed: Finding;
+  /** Absent: it takes none. */
+  readonly managed?: Finding;
 }
 
 export async function tryHooks(world: AgentWorld): Promise<HookFindings> {

@@ -45,6 +45,8 @@ export interface PolicyViewParts {
   readonly version: string;
   readonly stateDir: string;
   readonly workspaceBase?: string;
+  /** As of the workspace. */
+  readonly cliFile?: string;
   /** The bundled thread; absent: on this one, in chunks. */
   readonly replayWorker?: string;
 }
@@ -73,12 +75,12 @@ export function createPolicyView(parts: PolicyViewParts): View {
 }
 
 async function taskOf(
-  { config, deps, sandbox, version, stateDir, workspaceBase = '/' }: PolicyViewParts,
+  { config, deps, sandbox, version, stateDir, workspaceBase = '/', cliFile }: PolicyViewParts,
   sides: Pick<ReplayTask, 'before' | 'after'>,
   { since }: ReplayOptions,
 ): Promise<ReplayTask> {
   return {
-    ...{ ...sides, version, stateDir, view: (await sandbox.refresh()).view, ownPrograms: ownPrograms() },
+    ...{ ...sides, version, stateDir, view: (await sandbox.refresh()).view, ownPrograms: ownPrograms(cliFile) },
     workspaceRoot: path.resolve(workspaceBase, config.workspace.root),
     clusters: [...deps.clusters].map(([name, { aliases }]) => ({ name, aliases })),
     ...(since === undefined ? {} : { since }),

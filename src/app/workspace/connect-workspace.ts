@@ -40,6 +40,8 @@ export interface WorkspaceParts extends OwnPlacesParts {
   readonly workspaceBase?: string;
   /** The editor's own directory: it brings ripgrep along. */
   readonly editorRoot?: string;
+  /** The file of the command line, where this process was not started with it: what agents' shells are told to run. */
+  readonly cliFile?: string;
 }
 
 export interface ConnectedWorkspace {
@@ -131,19 +133,21 @@ function connect(parts: WorkspaceParts, root: string, ledger: PersonaLedger): Co
   return {
     place: `${workspace.root} on ${hostname()}`,
     access: { files: workspace.files, search: workspace.search, runner },
-    judge: createJudge(workspace, runner, config),
+    judge: createJudge(workspace, runner, parts),
     startCleaning: () => workspace.startCleaning(),
     close: () => workspace.close(),
   };
 }
 
-function createJudge(workspace: OpenWorkspace, runner: CommandRunner, { commandRules, hooks }: Config): WorkspaceJudge {
+function createJudge(workspace: OpenWorkspace, runner: CommandRunner, { config, cliFile }: WorkspaceParts): WorkspaceJudge {
+  const { commandRules, hooks } = config;
   return {
     decideCommand: async (command) => {
       const { surface, text } = command;
       if (surface !== 'agent_shell' && surface !== 'agent_run')
         return decideCommand(command, { userRules: commandRules, view: (await runner.status()).view });
-      return decideAgentShell(text, surface === 'agent_run', { userRules: commandRules, mode: hooks.shell, ownPrograms: ownPrograms() });
+      const ground = { userRules: commandRules, mode: hooks.shell, ownPrograms: ownPrograms(cliFile) };
+      return decideAgentShell(text, surface === 'agent_run', ground);
     },
     decidePath: (name, use, of) => (of === 'machine' ? judgeMachinePath(name, use, workspace) : workspace.judgePath(name, use, of.agentId)),
     sandbox: () => runner.status(),

@@ -60,22 +60,25 @@ function realOf(name: string): string {
 /**
  * How a shell starts this very program: `banksman` where the PATH leads to it, and the Node and the file in full. SECURITY: no other name, for a
  * repository can have a program of any name. None where no shell's quotes are known (Windows).
+ * @param file of the command line; default: what this process was started with
  */
-export function ownPrograms(): readonly (readonly string[])[] {
-  const [, file] = process.argv;
+export function ownPrograms(file = process.argv[1]): readonly (readonly string[])[] {
   if (file === undefined || process.platform === 'win32') return [];
-  const whole = [process.execPath, realOf(file)];
+  const real = realOf(file);
+  // The editor's own program is Node only by this variable, which the shell of an agent has not.
+  const asNode = process.versions['electron'] === undefined ? [] : ['/usr/bin/env', 'ELECTRON_RUN_AS_NODE=1'];
+  const whole = [...asNode, process.execPath, real];
   const found = (process.env['PATH'] ?? '')
     .split(path.delimiter)
     .filter(path.isAbsolute)
     .map((folder) => path.join(folder, 'banksman'))
     .find(isProgram);
-  return found !== undefined && realOf(found) === whole[1] ? [['banksman'], whole] : [whole];
+  return found !== undefined && realOf(found) === real ? [['banksman'], whole] : [whole];
 }
 
-/** Whether a line of an agent's shell is `banksman run` and nothing else. */
-export function isOwnRun(line: string): boolean {
-  return isThroughRun(line, ownPrograms());
+/** Whether a line of an agent's shell is `banksman run` and nothing else. @param file as of `ownPrograms` */
+export function isOwnRun(line: string, file?: string): boolean {
+  return isThroughRun(line, ownPrograms(file));
 }
 
 function isProgram(file: string): boolean {

@@ -9,10 +9,14 @@ export interface HookAgent {
   readonly tools: ReadonlyMap<string, AgentCallKind>;
   /** Names of tools of MCP servers. */
   readonly mcp: RegExp;
+  /** Tools of this program's own extension, which judges their calls itself. */
+  readonly extension?: RegExp;
   /** The form of a refusal. `claude`: in `hookSpecificOutput`; `flat`: the same at the top; `gemini`: `decision`; `cursor`: `permission`. */
   readonly answer: 'claude' | 'flat' | 'gemini' | 'cursor';
   /** It takes silence for a failure, so that a yes is said as well. Everywhere else silence leaves the agent its own questions. */
   readonly saysYes?: true;
+  /** It runs in a window of the editor, which answers for it while it is there. */
+  readonly runsInWindow?: true;
   /** How long an answer may take, in ms: well below the agent's own limit, at which the call would run. */
   readonly deadlineMs: number;
   /** The same as its installed configuration says it to the agent, in seconds. */
@@ -59,6 +63,21 @@ const copilotTools = tools({
   fetch: 'web_fetch',
   quiet: `ask_user exit_plan_mode list_agents list_bash list_powershell read_agent read_bash read_powershell report_intent skill
     stop_bash stop_powershell task update_todo web_search`,
+});
+
+const windowTools = tools({
+  shell: 'run_in_terminal send_to_terminal runInTerminal create_and_run_task',
+  write: `create_file createFile create_directory createDirectory edit_files replace_string_in_file replaceStringInFile multi_replace_string_in_file
+    insert_edit_into_file editFiles edit_notebook_file apply_patch`,
+  read: `read_file readFile list_dir listDirectory file_search fileSearch grep_search textSearch semantic_search codebase view_image
+    get_errors get_changed_files read_notebook_cell_output read_project_structure test_search`,
+  fetch: 'fetch_webpage fetch',
+  start: `create_new_jupyter_notebook create_new_workspace install_extension run_notebook_cell run_playwright_code run_task run_vscode_command
+    runTests`,
+  quiet: `ask_questions copilot_getNotebookSummary execution_subagent explore_subagent get_task_output get_terminal_output get_vscode_api
+    kill_terminal manage_todo_list memory resolve_memory_file_uri runSubagent search_subagent search_workspace_symbols skill switch_agent
+    terminal_last_command terminal_selection testFailure todos tool_search vscode_askQuestions vscode_get_confirmation
+    vscode_get_confirmation_with_options vscode_get_terminal_confirmation vscode_reviewPlan`,
 });
 
 const everywhereElse = 'WebSearch and the like ask the agent’s own provider and are only written down.';
@@ -122,23 +141,19 @@ export const hookAgents: readonly HookAgent[] = [
       quiet: 'AskQuestion SwitchMode Task TodoWrite UpdateCurrentStep WebSearch',
     }),
     covers: all,
-    notes: 'Not tried: it needs an account. `install` sets `failClosed`, with which Cursor refuses when the hook fails.',
+    notes:
+      'Not tried with Cursor itself, which needs an account: `test/integration/cli/cursor-hook.test.ts` holds to the JSON of its published events (`preToolUse`, `beforeShellExecution`, `beforeMCPExecution`, `beforeReadFile`). `install` puts in `preToolUse` with `failClosed`, with which Cursor refuses when the hook fails. Not seen: completions, and edits by inline commands.',
   },
   {
-    ...{ name: 'vscode', title: 'VS Code, local agents', mcp: /^mcp_([^_]+)_(.+)$/, answer: 'claude' },
+    ...{ name: 'vscode', title: 'VS Code, local agents', mcp: /^mcp_([^_]+)_(.+)$/, answer: 'claude', runsInWindow: true },
     ...{ deadlineMs: 10_000, limitSeconds: 30 },
-    tools: tools({
-      shell: 'run_in_terminal send_to_terminal runInTerminal create_and_run_task',
-      write: `create_file createFile create_directory createDirectory replace_string_in_file replaceStringInFile multi_replace_string_in_file
-        insert_edit_into_file editFiles edit_notebook_file apply_patch create_new_jupyter_notebook`,
-      read: `read_file readFile list_dir listDirectory file_search fileSearch grep_search textSearch semantic_search codebase view_image
-        get_errors get_changed_files read_project_structure`,
-      fetch: 'fetch_webpage fetch',
-      quiet: `ask_questions get_terminal_output kill_terminal manage_todo_list memory runSubagent search_subagent terminal_last_command
-        terminal_selection todos tool_search vscode_askQuestions`,
-    }),
+    // Copilot CLI reads the same files.
+    tools: new Map([...copilotTools, ...windowTools]),
+    // SECURITY: tools of MCP servers begin with `mcp_` there, so that no repository has one of these names.
+    extension: /^banksman_[a-z_]+$/,
     covers: all,
-    notes: 'For chats whose agent runs in the window itself. Other chats use the hooks of the agent behind them. Not tried in a window.',
+    notes:
+      'The agent that runs in the window itself; other chats use the hooks of the agent behind them. The window answers with its own settings. A crash, a time-out and output that is no JSON let the call run, so the installed line ends with 2. It takes no file below `/etc`. A folder that is trusted switches a user’s hook off with `chat.useHooks` or `chat.hookFilesLocations` in `.vscode/settings.json`; *Doctor* says so; in a folder that nobody has trusted VS Code asks no hook at all. Not seen: what other extensions do without that agent, completions, and edits by inline chat; what a terminal’s own start-up files run; a task or notebook cell, once a person let it start.',
   },
 ];
 

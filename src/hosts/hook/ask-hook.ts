@@ -9,10 +9,10 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Fault, toFault } from '#kernel/errors';
-import { isJsonObject, type JsonObject } from '#kernel/json';
+import { isJsonObject, type JsonObject, textOf } from '#kernel/json';
 import { type HookAgent, hookAgent, hookAgents } from './agents.ts';
 import { failed, type HookAnswer } from './answer.ts';
-import { type HookPlaces, socketFor, workspaceOf } from './places.ts';
+import { type HookPlaces, socketFor, windowSockets, workspaceOf } from './places.ts';
 import { type HookQuestion, type HookReply, longestQuestion, readLine } from './wire.ts';
 
 /** @param words what stands behind `banksman hook`. Never rejects; sets the exit status. */
@@ -89,12 +89,28 @@ function parsedObject(text: string): JsonObject | undefined {
 
 async function answerOf(agent: HookAgent, event: JsonObject, places: HookPlaces): Promise<HookAnswer> {
   const cwd = process.cwd();
+  const inWindow = agent.runsInWindow ? await askWindows({ agent: agent.name, event, cwd }, places) : undefined;
+  if (inWindow !== undefined) return inWindow;
   const workspace = workspaceOf(event, process.env, cwd);
   const socket = socketFor(workspace, places);
   for (;;) {
     const reply = (await ask(socket, { agent: agent.name, event, cwd })) ?? (await started(socket, workspace, places));
     if (reply !== undefined && !('stale' in reply)) return reply;
   }
+}
+
+/**
+ * The window that the agent runs in: its settings count there. Without one (its extension is switched off), the machine's configuration does.
+ * LIMIT: of several windows with one folder any answers; all have this user's settings.
+ */
+async function askWindows(question: HookQuestion, places: HookPlaces): Promise<HookAnswer | undefined> {
+  if (places.config !== undefined || places.store !== undefined) return undefined;
+  const folder = path.resolve(question.cwd, textOf(question.event['cwd']) ?? '.');
+  for (const socket of windowSockets(folder, places)) {
+    const reply = await ask(socket, question);
+    if (reply !== undefined && !('stale' in reply)) return reply;
+  }
+  return undefined;
 }
 
 /** undefined: nobody answers there. @throws {Error} where somebody does and breaks off */

@@ -65,16 +65,21 @@ function quoted(text: string): string {
  * SECURITY: nothing that agents let a repository put into the environment is loaded with it, or says where configuration is. A program that is gone, crashes
  * or is killed ends with something else than 2, at which most agents run the call; they start the line with a shell.
  */
-function commandOf(agent: string, kind: PlaceKind): string {
-  const program = [process.execPath, realpathSync(process.argv[1] ?? '')].map(quoted).join(' ');
-  return `env -u NODE_OPTIONS -u NODE_PATH ${program} hook ${agent}${kind === 'managed' ? ' --managed' : ''} || exit 2`;
+function commandOf(agent: string, kind: PlaceKind, file: string): string {
+  const program = [process.execPath, realpathSync(file)].map(quoted).join(' ');
+  // Where this is the editor's own program it is Node only by this variable.
+  const asNode = process.versions['electron'] === undefined ? '' : 'ELECTRON_RUN_AS_NODE=1 ';
+  return `env -u NODE_OPTIONS -u NODE_PATH ${asNode}${program} hook ${agent}${kind === 'managed' ? ' --managed' : ''} || exit 2`;
 }
 
-/** @throws {Fault} `bad_usage`, `cannot_merge` with what has to be written by hand */
-export function plannedInstall(agent: string, kind: PlaceKind, project: string): HookChange {
+/**
+ * @param program this program's own file, where it is not what this process was started with
+ * @throws {Fault} `bad_usage`, `cannot_merge` with what has to be written by hand
+ */
+export function plannedInstall(agent: string, kind: PlaceKind, project: string, program = process.argv[1] ?? ''): HookChange {
   const file = placeOf(agent, kind, project);
   const before = textAt(file);
-  const line = commandOf(agent, kind);
+  const line = commandOf(agent, kind, program);
   const { add, besideManaged } = installationOf(agent);
   const beside = kind === 'managed' && besideManaged ? { file: besideManaged.file, text: besideManaged.text(line) } : undefined;
   try {
@@ -196,19 +201,44 @@ function noteOf(file: string): Note | undefined {
   }
 }
 
-/** Hooks that are there, were there, or are switched off in this project or account. */
-export function hookFindings(state: string, project: string): readonly Finding[] {
+interface PlacedHook {
+  readonly kind: PlaceKind;
+  /** Absolute. */
+  readonly file: string;
+  readonly text: string;
+}
+
+/** The hooks of one agent. */
+export interface HookStanding {
+  readonly there: readonly PlacedHook[];
+  /** By one of them, whatever a repository says. */
+  readonly isHeld: boolean;
+  /** Where it is switched off. */
+  readonly offBy: readonly string[];
+}
+
+/** @param offBy what an editor itself says of its own hooks; default: what its files say */
+export function hookStanding(agent: string, project: string, offBy = switchedOffBy(agent, project)): HookStanding {
+  const { besideManaged: beside, holds } = installationOf(agent);
+  const there = placesOf(agent).flatMap(({ kind, file }) => {
+    const text = readable(fileAt(file, project));
+    if (text === undefined || !isOurs(text)) return [];
+    const named = kind === 'managed' && beside !== undefined ? (readable(beside.file) ?? `${beside.file} hook `) : '';
+    return [{ kind, file: fileAt(file, project), text: `${text}${named}` }];
+  });
+  const isHeld = there.some((one) => one.kind === 'managed' && (holds?.test(one.text) ?? true));
+  return { there, isHeld, offBy: isHeld ? [] : offBy };
+}
+
+/**
+ * Hooks that are there, were there, or are switched off in this project or account.
+ * @param said by agent: as `hookStanding` takes it
+ */
+export function hookFindings(state: string, project: string, said: ReadonlyMap<string, readonly string[]> = new Map()): readonly Finding[] {
   const topic = 'hooks';
-  const there = hookAgents.flatMap(({ name, title }) =>
-    placesOf(name).flatMap(({ kind, file }) => {
-      const text = readable(fileAt(file, project));
-      if (text === undefined || !isOurs(text)) return [];
-      const { besideManaged: beside } = installationOf(name);
-      const named = kind === 'managed' && beside !== undefined ? (readable(beside.file) ?? `${beside.file} hook `) : '';
-      return [{ name, title, kind, file: fileAt(file, project), text: `${text}${named}` }];
-    }),
-  );
-  const lost = notes(state).filter(({ file }) => !there.some((one) => one.file === file));
+  const standings = hookAgents.map(({ name, title }) => ({ name, title, ...hookStanding(name, project, said.get(name)) }));
+  const files = standings.flatMap(({ there }) => there.map(({ file }) => file));
+  const lost = notes(state).filter(({ file }) => !files.includes(file));
   return [
     ...lost.map(
       ({ agent, kind, file }): Finding => ({
@@ -216,19 +246,18 @@ export function hookFindings(state: string, project: string): readonly Finding[]
         remedy: `find out who took it out; \`banksman hook install ${agent} --${kind}\`, or \`uninstall\` where it is meant`,
       }),
     ),
-    ...there.flatMap(({ name, title, kind, file, text }) => {
-      const { holds } = installationOf(name);
-      const isHeld = there.some((one) => one.name === name && one.kind === 'managed' && (holds?.test(one.text) ?? true));
-      const offBy = isHeld ? [] : switchedOffBy(name, project);
-      return [
+    ...standings.flatMap(({ name, title, there, isHeld, offBy }) => {
+      const canHold = installationOf(name).files.managed !== undefined;
+      const better = canHold ? `, or install it where no repository reaches: \`banksman hook install ${name} --managed\`` : '';
+      return there.flatMap(({ kind, file, text }) => [
         ...offBy.map(
           (by): Finding => ({
             ...{ topic, state: 'failed', message: `${title}: its hook (${file}) is switched off by ${by}` },
-            remedy: `take that out, or install it where no repository reaches: \`banksman hook install ${name} --managed\``,
+            remedy: `take that out${better}`,
           }),
         ),
-        ...(offBy.length > 0 ? [] : [standing({ title, kind, file, text, isHeld })]),
-      ];
+        ...(offBy.length > 0 ? [] : [standing({ title, kind, file, text, isHeld, canHold })]),
+      ]);
     }),
   ];
 }
@@ -239,6 +268,7 @@ function standing({
   file,
   text,
   isHeld,
+  canHold,
 }: {
   readonly title: string;
   readonly kind: PlaceKind;
@@ -246,6 +276,8 @@ function standing({
   readonly text: string;
   /** What is managed says all that it has to. */
   readonly isHeld: boolean;
+  /** The agent takes a managed one. */
+  readonly canHold: boolean;
 }): Finding {
   const topic = 'hooks';
   const again = 'take it out and install it again';
@@ -256,7 +288,7 @@ function standing({
     return { topic, state: 'warning', message: `${title}: a repository can switch the managed hook in ${file} off`, remedy: again };
   if (kind === 'managed') return { topic, state: 'ok', message: `${title}: a managed hook (${file})` };
   const message = `${title}: a hook that the ${kind === 'user' ? 'user’s own settings' : 'project’s files'} hold (${file}): advice, for a repository or a program of this account can switch it off`;
-  return { topic, state: 'warning', message, remedy: '`banksman hook install … --managed`, as root' };
+  return { topic, state: 'warning', message, ...(canHold ? { remedy: '`banksman hook install … --managed`, as root' } : {}) };
 }
 
 function switchedOffBy(agent: string, project: string): readonly string[] {

@@ -74,6 +74,9 @@ export function isOurs(entry: unknown): boolean {
 
 const command = (line: string, more: JsonObject) => ({ matcher: '*', hooks: [{ type: 'command', command: line, ...more }] });
 const off = /"disableAllHooks"\s*:\s*true/;
+/** Not in a comment's line. A window knows better: there what counts is asked for. */
+const vscodeOff =
+  /^[\s{,]*(?:"chat\.useHooks"\s*:\s*false|"chat\.hookFilesLocations"\s*:\s*\{[^}]*"(?:~\/\.copilot|\.github)\/hooks"\s*:\s*false)/m;
 const disabled = /"hooksConfig"\s*:\s*\{[^}]*"enabled"\s*:\s*false|"disableAllHooks"\s*:\s*true/;
 
 /** Below `/etc` it reads no plugins but those that its configuration there names. */
@@ -160,9 +163,11 @@ export const installations: Readonly<Record<string, Installation>> = {
     switchedOffBy: new Map(),
   },
   vscode: {
-    files: { project: '.github/hooks/banksman-vscode.json' },
+    files: { user: '~/.copilot/hooks/banksman-vscode.json', project: '.github/hooks/banksman-vscode.json' },
     add: jsonHook({ event: 'PreToolUse', entry: (line) => ({ type: 'command', command: line, timeout: 30 }) }),
-    switchedOffBy: new Map(),
+    switchedOffBy: new Map(
+      ['.vscode', '~/.config/Code/User', '~/Library/Application Support/Code/User'].map((place) => [`${place}/settings.json`, vscodeOff]),
+    ),
   },
 };
 

@@ -1,6 +1,6 @@
 /** Where a hook's process and the warm process behind it meet. */
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, type Stats, statSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { defaultConfigFile, defaultStateDir } from '#app/config/paths';
@@ -42,20 +42,48 @@ function isDirectory(place: string): boolean {
 const longestSocket = 100;
 
 /**
- * The socket for this workspace and these places. SECURITY: in a folder that only this user can enter; below the state directory, which commands in
+ * The socket of the warm process for this workspace and these places. SECURITY: in a folder that only this user can enter; below the state directory, which commands in
  * the sandbox do not see. @throws {Fault} `unsafe_folder`
  */
 export function socketFor(workspace: string, places: HookPlaces): string {
   const state = path.resolve(places.state ?? defaultStateDir());
   const known = [workspace, state, places.config ?? defaultConfigFile(), places.store ?? '', process.env['BANKSMAN_SERVICE'] ?? ''];
-  const name = `${createHash('sha256').update(JSON.stringify(known)).digest('hex').slice(0, 20)}.sock`;
-  const usual = path.join(state, 'hook', name);
+  return path.join(socketFolder(state), `${hashed(known)}.sock`);
+}
+
+function hashed(known: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(known)).digest('hex').slice(0, 20);
+}
+
+/** Of a window of the editor that runs in this process, with its first folder. @throws {Fault} `unsafe_folder` */
+export function windowSocket(folder: string, state: string): string {
+  return path.join(socketFolder(path.resolve(state)), `${windowName(folder)}${process.pid}.sock`);
+}
+
+/** Of windows of the editor with this folder, those that have ended by a crash among them. @throws {Fault} `unsafe_folder` */
+export function windowSockets(folder: string, { state }: HookPlaces): readonly string[] {
+  const place = socketFolder(path.resolve(state ?? defaultStateDir()));
+  return readdirSync(place)
+    .filter((name) => name.startsWith(windowName(folder)) && name.endsWith('.sock'))
+    .map((name) => path.join(place, name));
+}
+
+function windowName(folder: string): string {
+  return `w${hashed([path.resolve(folder)])}-`;
+}
+
+/** Of a window's: no other is longer. */
+const longestName = 'w'.length + 20 + '-4294967295.sock'.length;
+
+function socketFolder(state: string): string {
+  const usual = path.join(state, 'hook');
   const uid = process.getuid?.();
-  const folder = Buffer.byteLength(usual) <= longestSocket ? path.dirname(usual) : path.join(tmpdir(), `banksman-hook-${uid ?? 0}`);
+  const isShort = Buffer.byteLength(usual) + 1 + longestName <= longestSocket;
+  const folder = isShort ? usual : path.join(tmpdir(), `banksman-hook-${uid ?? 0}`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (!isOwn(lstatSync(folder), uid))
     throw new Fault('unsafe_folder', `${folder} is not this user’s alone`, { audience: 'operator', next: 'remove it' });
-  return path.join(folder, name);
+  return folder;
 }
 
 function isOwn(folder: Stats, uid: number | undefined): boolean {

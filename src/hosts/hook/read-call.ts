@@ -37,6 +37,8 @@ interface Named {
 function toolOf(event: JsonObject): Named | undefined {
   const tool = textOf(event['tool_name']) ?? textOf(event['toolName']) ?? textOf(event['tool']);
   if (tool === undefined || tool === '') return undefined;
+  // SECURITY: Cursor names a server's tool bare there, and one of a repository's can have any name.
+  if (event['hook_event_name'] === 'beforeMCPExecution') return { tool: `MCP:${tool}`, given: given(event['tool_input']) };
   return { tool, given: given(event['tool_input'] ?? event['toolArgs'] ?? event['toolInput'] ?? event['args']) };
 }
 
@@ -65,6 +67,7 @@ function callOf(agent: HookAgent, { tool, given: all }: Named, cwd: string): Hoo
   const inner = wrapped(tool, all);
   if (inner !== undefined) return callOf(agent, inner, cwd);
   const own = { own_tool: tool.slice(0, 200), cwd };
+  if (agent.extension?.test(tool)) return { kind: 'quiet', input: { ...own, arguments: kept(all, /^$/) } };
   const listed = agent.tools.get(tool.toLowerCase());
   if (listed === undefined && agent.mcp.test(tool)) return { kind: 'other', input: { ...own, arguments: kept(all, /^$/) } };
   const kind = listed ?? kindBy(all);

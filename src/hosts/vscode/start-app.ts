@@ -5,6 +5,7 @@
 import * as path from 'node:path';
 import { type ExtensionContext, env, workspace } from 'vscode';
 import { type TokenPlace, tokenFor, tokenSecret } from '#app/clusters/bound-token';
+import { createApproverReader } from '#app/config/config-file';
 import { serviceSocket } from '#app/config/service-config';
 import type { PlanHandOver } from '#app/plans/plans';
 import type { App } from '#kernel/app';
@@ -31,7 +32,9 @@ interface AppPlaces extends Places {
 
 /** @throws {Fault} `bad_config` that names the setting; or what the store says when it cannot be opened */
 export async function startApp(context: ExtensionContext, { demo, ...places }: AppPlaces, log: Log): Promise<App> {
-  const config = configOf(demo.over(readSettings(places.stateDir)));
+  // What agents may do in shells of their own stands in the machine's configuration file, for all of them.
+  const { hooks } = createApproverReader(places.configFile)();
+  const config = configOf({ ...demo.over(readSettings(places.stateDir)), hooks });
   warnOfApprovers(log);
   // Loaded on first need: it brings the connectors along, which a window that uses no tool never pays for.
   const { createApp } = await import('#app/create-app');
@@ -48,6 +51,7 @@ export async function startApp(context: ExtensionContext, { demo, ...places }: A
     stays: true,
     ...(folder === undefined ? {} : { workspaceBase: folder.uri.fsPath }),
     editorRoot: env.appRoot,
+    cliFile: path.join(context.extensionPath, 'dist', 'cli.cjs'),
     version: String(context.extension.packageJSON.version),
     storeWorker: path.join(context.extensionPath, 'dist', 'store-worker.cjs'),
     replayWorker: path.join(context.extensionPath, 'dist', 'replay-worker.cjs'),

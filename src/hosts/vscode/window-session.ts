@@ -39,6 +39,8 @@ import type { Dialogs } from './gate/dialogs.ts';
 import { createWindowGate, type WindowGate } from './gate/human-gate.ts';
 import { reviewRequest } from './gate/review.ts';
 import { createWindowDialogs } from './gate/window-dialogs.ts';
+import { registerHookAnswers } from './hooks/answer-hooks.ts';
+import { registerGovernAgents } from './hooks/govern-agents.ts';
 import { loadParts } from './load-parts.ts';
 import { logRequests } from './log-requests.ts';
 import { registerMcpServer } from './mcp-servers.ts';
@@ -147,6 +149,7 @@ function surfaces(core: Core): Disposable[] {
     ...registerOpenPage(session),
     ...registerMaintenanceCommands({ session, channel: core.channel, secrets: context.secrets }),
     registerUndoRun({ session, confirm }),
+    ...governing(core, confirm),
     registerSeenAttempt(session, confirm, person, () => feed.reread()),
     ...forOtherPrograms(core),
     ...lists({ session, feed, cannotRead, context, focus }, { ...settings, osUser: core.osUser, review, showDetails: details.show }),
@@ -155,6 +158,11 @@ function surfaces(core: Core): Disposable[] {
     ...reloadTriggers(core),
     ...[followAgreement(session), retryService(session)],
   ];
+}
+
+/** Coding agents' own tools. */
+function governing({ context: { extensionPath }, session, log, places: { stateDir } }: Core, confirm: ConfirmDeps): Disposable[] {
+  return [registerGovernAgents({ confirm, extensionPath, stateDir }), registerHookAnswers({ session, log, extensionPath, stateDir })];
 }
 
 /** The settings and tokens of this window, for the programs outside of it. */
@@ -202,7 +210,10 @@ function notices(core: Core, confirm: ConfirmDeps): Disposable[] {
 
 function firstRun({ context, session, log, places }: Core, confirm: ConfirmDeps): Disposable[] {
   const { secrets, globalState: memory } = context;
-  return [registerDoctor(session, context.extensionUri), ...registerFirstRun({ session, secrets, memory, log, confirm, ...places })];
+  return [
+    registerDoctor(session, context.extensionUri, places.stateDir),
+    ...registerFirstRun({ session, secrets, memory, log, confirm, ...places }),
+  ];
 }
 
 interface ListParts {

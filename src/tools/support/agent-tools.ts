@@ -89,6 +89,15 @@ const kinds: Readonly<Record<keyof typeof agentToolNames, Kind>> = {
     touches: ({ urls = [] }) => urls.map((url) => ({ kind: 'destination', access: 'operate', host: hostOf(url) })),
     headline: ({ own_tool: tool, urls }) => say`${tool}: fetch ${several(urls)}`,
   },
+  // What it then runs nobody here sees, so that a person is asked each time.
+  start: {
+    title: 'A tool that makes an agent’s editor run something',
+    tier: 'red',
+    impact: 'irreversible',
+    permission: 'system:execute',
+    touches: () => [],
+    headline: ({ own_tool: tool }) => say`${tool}: let the agent's editor run what it names, outside the sandbox`,
+  },
   // No name is proof: a repository can have a server of any name.
   other: {
     title: 'A tool of an agent’s other servers',

@@ -110,4 +110,18 @@ describe.skipIf(process.platform === 'win32')('banksman hook install', () => {
     rmSync(join(env.HOME, '.claude', 'settings.json'));
     expect(doctor()).toContain('the hook of claude-code');
   });
+
+  it.each([
+    ['{"chat.useHooks": false}', true],
+    ['{\n  // hooks\n  "editor.tabSize": 2,\n  "chat.hookFilesLocations": { "~/.copilot/hooks": false },\n}', true],
+    ['{\n  // "chat.useHooks": false\n  "chat.hookFilesLocations": { "mine": false } }', false],
+  ])('is missed where settings of the editor switch it off: %s', async (settings, isOff) => {
+    expect(await change('install', 'vscode', 'user')).toMatchObject({ status: 0 });
+    const file = join(project, '.vscode', 'settings.json');
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, settings);
+    expect(doctor().includes(`is switched off by ${file}`)).toBe(isOff);
+    expect(await change('uninstall', 'vscode', 'user')).toMatchObject({ status: 0 });
+    rmSync(file);
+  });
 });

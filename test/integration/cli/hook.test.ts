@@ -1,12 +1,15 @@
 /** `banksman hook` and `banksman run` as agents start them, each a process of its own, in the shapes that were recorded from the agents. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it, vi } from 'vitest';
+import { windowSocket } from '../../../src/hosts/hook/places.ts';
+import { listen } from '../../../src/hosts/hook/serve-hooks.ts';
 import { canSandbox } from '../execution/support/bubblewrap.ts';
+import { endServers } from './hook-servers.ts';
 import { personAt } from './person.ts';
 import { cli } from './support.ts';
 
@@ -23,21 +26,9 @@ const sockets = join(folder, 'state', 'banksman', 'hook');
 configure({ hooks: { modelTier: 'advanced' } });
 
 afterAll(async () => {
-  await endServers(sockets);
+  await endServers(sockets, configFile);
   rmSync(folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 200 });
 });
-
-/** Asks each warm process for its end: it finds that its configuration is another one. */
-async function endServers(place: string): Promise<void> {
-  if (!existsSync(place)) return;
-  writeFileSync(configFile, `${readFileSync(configFile, 'utf8')}\n`);
-  const { connect } = await import('node:net');
-  for (const name of readdirSync(place).filter((entry) => entry.endsWith('.sock'))) {
-    const peer = connect(join(place, name));
-    peer.on('error', () => undefined).write('{}\n');
-    await once(peer.resume(), 'close');
-  }
-}
 
 function configure(config: object): void {
   writeFileSync(configFile, JSON.stringify(config));
@@ -167,6 +158,28 @@ describe.skipIf(process.platform === 'win32')('banksman hook', () => {
     const [stdout, [status]] = await Promise.all([text(child.stdout), once(child, 'close')]);
     expect(status).toBe(0);
     expect(stdout).toContain('outside the workspace');
+  });
+
+  it('is answered by the window that the agent runs in, while there is one; another folder’s is none of it', async () => {
+    const event = (cwd: string) => ({ ...claude('run_in_terminal', { command: 'id' }), cwd });
+    const answer = { status: 2, stdout: '', stderr: 'the window says no\n' } as const;
+    const asked: unknown[] = [];
+    const place = windowSocket(workspace, join(folder, 'state', 'banksman'));
+    const listening = await listen(place, async (question) => {
+      asked.push(question);
+      return answer;
+    });
+    expect(await hook('vscode', event(workspace), [], folder)).toEqual(answer);
+    expect(asked).toEqual([{ agent: 'vscode', event: event(workspace), cwd: folder }]);
+    expect(reasonOf(await hook('vscode', event(join(workspace, 'src'))))).toContain('outside the sandbox');
+    expect(reasonOf(await hook('claude-code', event(workspace)))).toContain('outside the sandbox');
+    listening.withdraw();
+    await listening.closed();
+    // As a window leaves it that was killed.
+    writeFileSync(place, '');
+    expect(reasonOf(await hook('vscode', event(workspace)))).toContain('outside the sandbox');
+    rmSync(place);
+    expect(asked).toHaveLength(1);
   });
 
   it('takes up a changed configuration, and people’s rules', async () => {

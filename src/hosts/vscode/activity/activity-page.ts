@@ -1,6 +1,7 @@
 /** The page *Activity*: calls over time by tier and outcome, and each of them. Pure; all from outside is escaped. */
 import { type Html, html, lines, nothing } from '#kernel/text/html';
 import { localTime } from '#kernel/text/result-fields';
+import { showPlainly } from '#kernel/text/text';
 import { t } from '../l10n.ts';
 import {
   type ActivityCall,
@@ -129,12 +130,17 @@ function callList(shown: readonly ActivityCall[], { open, hasMore, calls }: Acti
     .map((call) => callItem(call, open?.id === call.id ? open.extra : undefined))}</ol>${more}${rest}`;
 }
 
+/** A label is the caller's own word, and stands beside what is known. */
+function whoOf({ agent, agentFacts: { label } }: ActivityCall): string {
+  return typeof label === 'string' && label !== '' ? `${agent} “${showPlainly(label, 60)}”` : agent;
+}
+
 /** @param extra of the one that is unfolded */
 function callItem(call: ActivityCall, extra: string | undefined): Html {
   const isOpen = extra !== undefined;
   const bad = call.end === 'error' || call.end === 'denied' || call.end === 'unknown';
   const head = html`<button type="button" class="call" data-say="open" data-value="${call.id}" aria-expanded="${String(isOpen)}">
-<span class="dim">${localTime(call.at)}</span> <strong>${call.tool}</strong> ${call.targets.join(', ')} <span class="dim">${t('by {0}', call.agent)}</span> <span class="${bad ? 'bad' : 'fine'}">${endWords[call.end]}</span></button>`;
+<span class="dim">${localTime(call.at)}</span> <strong>${call.tool}</strong> ${call.targets.join(', ')} <span class="dim">${t('by {0}', whoOf(call))}</span> <span class="${bad ? 'bad' : 'fine'}">${endWords[call.end]}</span></button>`;
   return html`<li>${head}${isOpen ? details(call, extra) : nothing}</li>`;
 }
 

@@ -1,18 +1,21 @@
 /** *Doctor*: what works here and what does not, looked at anew whenever the person says so. */
 import { commands, type Disposable, type Uri } from 'vscode';
+import type { Finding } from '#kernel/app';
 import { toFault } from '#kernel/errors';
 import type { AppSession } from '../app-session.ts';
 import { createDisposableBag } from '../disposables.ts';
+import { doctorOfWindow } from '../hooks/agent-standing.ts';
 import { t } from '../l10n.ts';
 import { type LivePage, openLivePage } from '../live-page.ts';
 import { type DoctorFacts, type DoctorStep, doctorMarkup, doctorParts, doctorSteps, doctorStyle } from './doctor-page.ts';
 
-export function registerDoctor(session: AppSession, extensionUri: Uri): Disposable {
+export function registerDoctor(session: AppSession, extensionUri: Uri, stateDir: string): Disposable {
   const bag = createDisposableBag();
   let open: DoctorPanel | undefined;
   bag.add(
     commands.registerCommand('banksman.doctor', () => {
-      open ??= new DoctorPanel(session, extensionUri, () => {
+      const look = (signal: AbortSignal) => session.use((app) => doctorOfWindow(app, signal, stateDir));
+      open ??= new DoctorPanel(look, extensionUri, () => {
         open = undefined;
       });
       open.reveal();
@@ -28,13 +31,13 @@ export function registerDoctor(session: AppSession, extensionUri: Uri): Disposab
 }
 
 class DoctorPanel {
-  readonly #session: AppSession;
+  readonly #findings: (signal: AbortSignal) => Promise<readonly Finding[]>;
   readonly #page: LivePage;
   #facts: DoctorFacts = { findings: undefined, isLooking: false };
   #looking: AbortController | undefined;
 
-  constructor(session: AppSession, extensionUri: Uri, ended: () => void) {
-    this.#session = session;
+  constructor(findings: (signal: AbortSignal) => Promise<readonly Finding[]>, extensionUri: Uri, ended: () => void) {
+    this.#findings = findings;
     this.#page = openLivePage({
       ...{ kind: 'banksman.doctor', title: t('Banksman Doctor'), style: doctorStyle, parts: doctorParts, extensionUri },
       said: (words) => void this.#said(words),
@@ -61,7 +64,7 @@ class DoctorPanel {
     this.#looking = mine;
     this.#tell({ findings: this.#facts.findings, isLooking: true });
     try {
-      const findings = await this.#session.use((app) => app.doctor(mine.signal));
+      const findings = await this.#findings(mine.signal);
       if (this.#looking === mine) this.#tell({ findings, isLooking: false });
     } catch (thrown) {
       const { message, next } = toFault(thrown);

@@ -1,5 +1,6 @@
 /** The commands of `@banksman` that need no model: what there is, said in the chat. */
 import { MarkdownString } from 'vscode';
+import { defaultStateDir } from '#app/config/paths';
 import type { App, Explanation, Finding } from '#kernel/app';
 import { requestIdPattern } from '#kernel/approval/request';
 import type { RunRecord } from '#kernel/effects';
@@ -8,6 +9,7 @@ import { isJsonObject, type JsonObject } from '#kernel/json';
 import { clockTime, showPlainly } from '#kernel/text/text';
 import { type ActivityCall, callsIn, explainAgain } from '../activity/calls.ts';
 import { participantLabel } from '../contributes/participant.ts';
+import { doctorOfWindow } from '../hooks/agent-standing.ts';
 import { t } from '../l10n.ts';
 import { codeSpan, escapeMarkdown } from '../markdown.ts';
 import { abortOnCancel } from '../tools/call-progress.ts';
@@ -79,7 +81,7 @@ async function standing(app: App): Promise<readonly string[]> {
 /** `/doctor` */
 export async function doctorInChat(turn: SignalledTurn, { runner: { session } }: ParticipantDeps): Promise<TurnMemory> {
   turn.stream.progress(t('Looking…'));
-  const findings = await session.use((app) => app.doctor(turn.signal));
+  const findings = await session.use((app) => doctorOfWindow(app, turn.signal, defaultStateDir()));
   const wrong = findings
     .filter(({ state }) => state !== 'ok')
     .toSorted((a, b) => Number(b.state === 'failed') - Number(a.state === 'failed'));

@@ -46,6 +46,13 @@ describe('what an agent asks about', () => {
     ['claude-code', { tool_name: 'mcp__banksman__stop_vm', tool_input: { vmid: 1, path: '/etc' } }, { kind: 'other' }],
     ['qwen', { tool_name: 'tool_call', tool_input: { name: 'run_shell_command', arguments: { command: 'ls' } } }, { kind: 'shell' }],
     ['claude-code', { tool_name: 'NewTool', tool_input: { script: 'ls' } }, { kind: 'shell' }],
+    // A repository's server names its tools as it likes.
+    ['cursor', { hook_event_name: 'beforeMCPExecution', tool_name: 'TodoWrite', tool_input: '{"path":"/etc"}' }, { kind: 'other' }],
+    ['vscode', { tool_name: 'banksman_run_command', tool_input: { command: 'npm test' } }, { kind: 'quiet' }],
+    ['vscode', { tool_name: 'mcp_banksman_run_command', tool_input: { command: 'npm test' } }, { kind: 'other' }],
+    ['claude-code', { tool_name: 'banksman_run_command', tool_input: { command: 'npm test' } }, { kind: 'shell' }],
+    ['vscode', { tool_name: 'run_notebook_cell', tool_input: { filePath: '/w/a.ipynb', cellId: '1' } }, { kind: 'start' }],
+    ['vscode', { tool_name: 'run_task', tool_input: { workspaceFolder: '/w', id: 'build' } }, { kind: 'start' }],
     [
       'claude-code',
       { tool_name: 'NewTool', tool_input: { deep: { er: [{ target_file: 'x' }] } } },

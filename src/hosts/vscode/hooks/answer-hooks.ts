@@ -1,0 +1,62 @@
+/**
+ * Answers the hook of the agent that runs in this window (docs/hooks.md) with the window's own App: its settings, its trail. The program that the agent
+ * starts finds the socket by the window's first folder. Nothing is approved here.
+ */
+import path from 'node:path';
+import { workspace } from 'vscode';
+import type { Listening } from '#hosts/hook/serve-hooks';
+import { reasonOf } from '#kernel/errors';
+import type { Log } from '#kernel/ports/log';
+import type { AppSession } from '../app-session.ts';
+import type { Disposable } from '../disposables.ts';
+import { loadParts } from '../load-parts.ts';
+import { workspaceRestriction } from '../tools/run-tool.ts';
+
+interface AnswerDeps {
+  readonly session: AppSession;
+  readonly log: Log;
+  readonly stateDir: string;
+  readonly extensionPath: string;
+}
+
+/** From the first App on, so that a window's start costs nothing. */
+export function registerHookAnswers({ session, log, stateDir, extensionPath }: AnswerDeps): Disposable {
+  const over = new AbortController();
+  const cliFile = path.join(extensionPath, 'dist', 'cli.cjs');
+  let current: { readonly folder: string; readonly listening: Promise<Listening> } | undefined;
+  const end = () => {
+    const ended = current?.listening;
+    current = undefined;
+    ended?.then((listening) => listening.withdraw()).catch(() => undefined);
+  };
+  const start = async (folder: string): Promise<Listening> => {
+    await loadParts();
+    const { judgeHook, listen } = await import('#hosts/hook/serve-hooks');
+    const { windowSocket } = await import('#hosts/hook/places');
+    return listen(windowSocket(folder, stateDir), (question) =>
+      session.use((app) => judgeHook(app, question, { signal: over.signal, cliFile, ...workspaceRestriction() })),
+    );
+  };
+  const look = () => {
+    const folder = firstFolder();
+    if (session.state.kind !== 'ready' || folder === current?.folder) return;
+    end();
+    if (folder === undefined) return;
+    const listening = start(folder);
+    current = { folder, listening };
+    listening.catch((thrown: unknown) => log.error(`hooks of this window's agent are answered elsewhere: ${reasonOf(thrown)}`));
+  };
+  const stop = session.onChange(look);
+  return {
+    dispose: () => {
+      stop();
+      over.abort(new Error('the window is closing'));
+      end();
+    },
+  };
+}
+
+/** Where the hooks of this window's agent start. */
+export function firstFolder(): string | undefined {
+  return workspace.workspaceFolders?.find(({ uri }) => uri.scheme === 'file')?.uri.fsPath;
+}
