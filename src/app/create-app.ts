@@ -353,7 +353,7 @@ function pipelineDeps(options: AppOptions, parts: Parts, held: HeldAnswers): Pip
     settings: live.now,
     approvals,
     consumer: processName,
-    ...{ process: attempts.process, attemptNow: attempts.now, keepOutcome: attempts.spool.keep },
+    ...{ process: attempts.process, attemptNow: attempts.now, keepOutcome: attempts.spool.keep, notBegun: attempts.notBegun },
     requests: store.requests,
     audit: reads.audit,
     noteRead: reads.note,

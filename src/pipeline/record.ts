@@ -73,7 +73,12 @@ export function redactionOf(deps: RedactionParts): RedactionOptions {
 
 /** The intent, durable before the effect. @throws {Fault} `audit_unavailable`: then nothing may run. */
 export async function recordIntent(call: IncomingCall, trail: CallTrail, deps: RecordDeps): Promise<AuditRecord> {
-  return deps.audit.append({ name: 'tool.started', attributes: { ...attributesOf(call, trail, deps), ...whoRuns(trail, deps) } });
+  try {
+    return await deps.audit.append({ name: 'tool.started', attributes: { ...attributesOf(call, trail, deps), ...whoRuns(trail, deps) } });
+  } catch (thrown) {
+    deps.notBegun?.(trail.id);
+    throw thrown;
+  }
 }
 
 /** For whoever finds it without an outcome: which process to look for, and until when. Of a workspace tool also where. */

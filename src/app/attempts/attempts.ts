@@ -24,7 +24,7 @@ import type { Log } from '#kernel/ports/log';
 import { showPlainly } from '#kernel/text/text';
 import type { ConnectedClusters } from '../clusters/connect-clusters.ts';
 import type { Config } from '../config/config.ts';
-import { type Found, foundData, type Look, type LookDeps, lookFor, unknownEnd } from './look.ts';
+import { type Found, foundData, type Look, type LookDeps, lookFor, notDone, unknownEnd } from './look.ts';
 import { createSpool, type Spool } from './spool.ts';
 
 export interface AttemptsDeps extends LookDeps {
@@ -38,6 +38,8 @@ export interface AttemptsDeps extends LookDeps {
 export interface Attempts {
   /** Looks now and every minute. */
   start(): void;
+  /** It did not run, and its beginning may be in the trail: then that is written down, once the store takes it. */
+  notBegun(call: string): void;
   /** How one stands, after a look at it; undefined: it has an end, or none is known. Never rejects. */
   now(call: string): Promise<AttemptStanding | undefined>;
   readonly ofPeople: AttemptList;
@@ -54,13 +56,37 @@ const underWay = 30_000;
 /** Beyond a call's own time, for clocks that differ and records under way, in ms. */
 const grace = 60_000;
 
+/** A store that refused more of one process's calls has been away for long; those end with the process. */
+const mostDoubted = 10_000;
+/** Nothing of it can be anywhere: this very process did not go on. */
+const notRun = notDone('the store did not confirm the record of its beginning, so it did not run');
+
+interface Doubted {
+  add(call: string): void;
+  /** From when on what the call itself has to say cannot be under way any more. */
+  has(call: string): boolean;
+  forget(call: string): void;
+}
+
+function createDoubted(): Doubted {
+  /** Since when, on the monotonic clock. */
+  const since = new Map<string, number>();
+  return {
+    add: (call) => void (since.size < mostDoubted && since.set(call, performance.now())),
+    has: (call) => performance.now() - (since.get(call) ?? Number.POSITIVE_INFINITY) >= underWay,
+    forget: (call) => void since.delete(call),
+  };
+}
+
 export function createAttempts(deps: AttemptsDeps): Attempts {
   const { audit, spool, log, own, now = () => Date.now() } = deps;
   const closing = new AbortController();
-  const settler = createSettler({ ...deps, now, signal: closing.signal });
+  const doubted = createDoubted();
+  const settler = createSettler({ ...deps, now, signal: closing.signal, doubted });
   let timers: NodeJS.Timeout[] = [];
   let looking: Promise<void> | undefined;
-  const standingOf = (attempt: Attempt) => standingAt(attempt, own, now());
+  const standingOf = (attempt: Attempt) =>
+    attempt.unknown === undefined && doubted.has(attempt.call) ? 'looking' : standingAt(attempt, own, now());
   const quietly = (): Promise<void> => {
     looking ??= lookAtAll(deps, settler, standingOf)
       // Sooner than in a minute: whoever asked for the call may be waiting to hear of it.
@@ -95,7 +121,7 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
       const later = await find(call);
       return later && standingOf(later);
     },
-    ...{ process: own, spool },
+    ...{ process: own, spool, notBegun: doubted.add },
     ofPeople: { list: () => listed(audit, standingOf), seen: (call, by) => markSeen(audit, call, by) },
     async close() {
       closing.abort();
@@ -128,8 +154,10 @@ interface Settler {
   settle(attempt: Attempt): Promise<boolean>;
 }
 
-function createSettler(deps: AttemptsDeps & Required<Pick<AttemptsDeps, 'now'>> & { readonly signal: AbortSignal }): Settler {
-  const { audit, log, now } = deps;
+type SettlerDeps = AttemptsDeps & Required<Pick<AttemptsDeps, 'now'>> & { readonly signal: AbortSignal; readonly doubted: Doubted };
+
+function createSettler(deps: SettlerDeps): Settler {
+  const { audit, log, now, doubted } = deps;
   /** When each was first found without its process. Monotonic: a clock that jumps makes no waiting short, or endless. */
   const goneSince = new Map<string, number>();
 
@@ -139,6 +167,12 @@ function createSettler(deps: AttemptsDeps & Required<Pick<AttemptsDeps, 'now'>> 
     } catch (thrown) {
       return { later: toFault(thrown).message };
     }
+  }
+
+  async function endNotRun({ call, begun }: Attempt): Promise<boolean> {
+    const written = await audit.endAttempt({ name: 'attempt.resolved', attributes: { ...ofCall(begun), ...foundData(notRun) } });
+    if (written) doubted.forget(call);
+    return false;
   }
 
   async function settle(attempt: Attempt): Promise<boolean> {
@@ -158,7 +192,7 @@ function createSettler(deps: AttemptsDeps & Required<Pick<AttemptsDeps, 'now'>> 
   return {
     settle: async (attempt) =>
       !deps.signal.aborted &&
-      settle(attempt).catch((thrown: unknown) => {
+      (doubted.has(attempt.call) ? endNotRun(attempt) : settle(attempt)).catch((thrown: unknown) => {
         log.warn(`what came of call ${attempt.call} is not written down: ${reasonOf(thrown)}`);
         return false;
       }),

@@ -221,7 +221,7 @@ function changedSince(file: string, moment: number): boolean {
   }
 }
 
-function notDone(message: string): Found {
+export function notDone(message: string): Found {
   return { end: 'not_done', status: 'error', code: 'not_done', effect: notSent, message };
 }
 

@@ -31,12 +31,15 @@ export interface EditorSettingsOffer {
 
 /** How long who has connected may take to show a ticket, in ms. */
 const ticketMs = 5_000;
+/** How long a ticket is good that nobody shows: the editor starts the server it is for at once. In ms. */
+const ticketLifeMs = 60_000;
 /** A ticket is 64 hex digits; the rest of what is said before it is nobody's we wait for. */
 const ticketPattern = /^([0-9a-f]{64})\n$/;
 
 /** The window's side. @param read what holds now; where that throws, servers keep what they have */
 export function offerEditorSettings(read: () => Promise<EditorSettings>, onError: (error: unknown) => void): EditorSettingsOffer {
-  const tickets = new Set<string>();
+  /** With the moment at which each ends, on the monotonic clock. */
+  const tickets = new Map<string, number>();
   const met = new Set<Socket>();
   const heard = new Set<Socket>();
   let place: Promise<Place> | undefined;
@@ -51,14 +54,15 @@ export function offerEditorSettings(read: () => Promise<EditorSettings>, onError
         () => peer.destroy(),
       );
     };
-    untilTicket(peer, (ticket) => tickets.delete(ticket), welcome);
+    untilTicket(peer, (ticket) => takeTicket(tickets, ticket), welcome);
   };
   return {
     async ticket() {
       place ??= listen(meet);
       const { address } = await place;
       const ticket = randomBytes(32).toString('hex');
-      tickets.add(ticket);
+      forgetLate(tickets);
+      tickets.set(ticket, performance.now() + ticketLifeMs);
       return `${ticket}@${address}`;
     },
     changed: () => tell(() => [...heard]),
@@ -68,6 +72,16 @@ export function offerEditorSettings(read: () => Promise<EditorSettings>, onError
       void place?.then((open) => open.close(), onError);
     },
   };
+}
+
+/** Once, and in its time. */
+function takeTicket(tickets: Map<string, number>, ticket: string): boolean {
+  forgetLate(tickets);
+  return tickets.delete(ticket);
+}
+
+function forgetLate(tickets: Map<string, number>): void {
+  for (const [ticket, end] of tickets) if (performance.now() >= end) tickets.delete(ticket);
 }
 
 /** One after the other: a look that took long would put what held before over what holds now, which may be stricter. */

@@ -4,6 +4,7 @@ import type { App, Approvals, ControlResult, SettingResult } from '#kernel/app';
 import type { AnswerResult, ReviewCard } from '#kernel/approval/answer';
 import { type EnrolRefusal, type PasskeyDesk, parsePageChange } from '#kernel/approval/passkey';
 import { requestIdPattern } from '#kernel/approval/request';
+import { toFault } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
 import { mostSteps } from '#kernel/plans/plan';
 import { isPlanControl, planIn } from '#kernel/plans/plan-progress';
@@ -158,11 +159,26 @@ async function denyMany(body: JsonObject, { approvals }: PageContext, session: S
   const ids = body['requests'];
   if (!Array.isArray(ids) || ids.length > mostListed || !ids.every((id) => typeof id === 'string' && requestIdPattern.test(id)))
     throw new Refused(400, 'bad_body', '`requests` must be ids of requests');
-  const results = await Promise.all((ids as string[]).map((id) => approvals.deny(id, personOf(session), ...wordsIn(body))));
-  const denied = results.filter(({ ok }) => ok).length;
-  const rest = ids.length - denied;
-  const message = `denied ${denied} ${denied === 1 ? 'request' : 'requests'}${rest === 0 ? '' : `; ${rest} had ended before`}`;
-  return { ok: rest === 0, code: 'denied', message };
+  const results = await Promise.allSettled((ids as string[]).map((id) => approvals.deny(id, personOf(session), ...wordsIn(body))));
+  return denialsInWords(results);
+}
+
+/** A store that fails in between leaves some denied and some not: both are said. @throws what all of them failed by */
+export function denialsInWords(
+  results: readonly PromiseSettledResult<{ readonly ok: boolean }>[],
+): ControlResult & { readonly code: string } {
+  const denied = results.filter((result) => result.status === 'fulfilled' && result.value.ok).length;
+  const failed = results.filter((result) => result.status === 'rejected');
+  const ended = results.length - denied - failed.length;
+  const [first] = failed;
+  if (first !== undefined && failed.length === results.length) throw first.reason;
+  const fault = first === undefined ? undefined : toFault(first.reason);
+  const parts = [
+    `denied ${denied} ${denied === 1 ? 'request' : 'requests'}`,
+    ...(ended === 0 ? [] : [`${ended} had ended before`]),
+    ...(fault === undefined ? [] : [`${failed.length} could not be denied and may still wait: ${fault.message}`]),
+  ];
+  return { ok: denied === results.length, code: fault?.code ?? 'denied', message: parts.join('; ') };
 }
 
 async function controlPlan(body: JsonObject, { plans }: PageContext, session: Session): Promise<ControlResult> {

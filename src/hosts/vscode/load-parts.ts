@@ -11,12 +11,19 @@ export async function loadParts(): Promise<typeof import('./start-app.ts')> {
   return import('./start-app.ts');
 }
 
-let described: Promise<readonly ToolDescription[]> | undefined;
-
 /** The catalog, as surfaces know it. */
-export function describeTools(): Promise<readonly ToolDescription[]> {
-  described ??= loadParts().then((parts) => parts.describeTools());
-  return described;
+export const describeTools = onceGood(async () => (await loadParts()).describeTools());
+
+/** One load for all who ask; what failed is tried again by whoever asks next. */
+export function onceGood<T>(load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | undefined;
+  return () => {
+    loaded ??= load().catch((thrown: unknown) => {
+      loaded = undefined;
+      throw thrown;
+    });
+    return loaded;
+  };
 }
 
 /** @throws {Error} where the manifest names what is no tool: a check makes one of the other */

@@ -37,6 +37,18 @@ describe('a trail that cannot be written', () => {
     expect(probe.runs).toEqual([]);
   });
 
+  it('before the effect: whoever looks for calls without an end is told which one did not run', async () => {
+    const doubted: string[] = [];
+    const notBegun = (call: string) => void doubted.push(call);
+    const bench = await createBench({ tools: [createProbe({ tier: 'yellow' }).tool], deps: { notBegun } });
+    bench.trail.fail((draft) => draft.name === 'tool.started');
+    await bench.call('probe_tool');
+    expect(doubted).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+    bench.trail.fail(() => false);
+    await bench.call('probe_tool');
+    expect(doubted).toHaveLength(1);
+  });
+
   it('after a green call: the result is withheld', async () => {
     const probe = createProbe({}, () => ({ ok: true, message: 'read', result: { secret: 'x' } }));
     const { call, trail, lines } = await createBench({ tools: [probe.tool] });

@@ -64,6 +64,17 @@ it('takes a ticket once, and turns away whoever comes when nothing can be read',
   await expect(hearEditorSettings(await offer.ticket())).rejects.toMatchObject({ code: 'no_editor' });
 });
 
+it('takes no ticket that nobody showed for a minute', async () => {
+  const { offer } = openWindow(async (look) => settings(look));
+  const [late, good] = [await offer.ticket(), await offer.ticket()];
+  (await hearEditorSettings(good)).close();
+  const now = performance.now();
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now + 60_000);
+  onTestFinished(() => clock.mockRestore());
+  await expect(hearEditorSettings(late)).rejects.toMatchObject({ code: 'no_editor' });
+  (await hearEditorSettings(await offer.ticket())).close();
+});
+
 it('tells nothing any more when the window has gone, not even for a ticket that it gave out', async () => {
   const { offer } = openWindow(async (look) => settings(look));
   const [ticket = '', address = ''] = (await offer.ticket()).split('@');
