@@ -12,6 +12,7 @@ import type { AuditDraft } from '#kernel/audit-event';
 import type { JsonObject } from '#kernel/json';
 import { openDatabase } from '#stores/sqlite/database';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
+import { defaultRetention } from '#stores/sqlite/retention';
 import { createAppend } from '#stores/sqlite/sqlite-audit';
 import { figure } from './measure.ts';
 
@@ -99,7 +100,8 @@ try {
   let before = performance.now();
   await fill();
   console.log(`filled in ${figure(performance.now() - before)} ms`);
-  const store = await openSqliteStore({ file, seal });
+  // Else the store would drop most of it meanwhile, and the replay begin again.
+  const store = await openSqliteStore({ file, seal, retention: { ...defaultRetention, bytes: Number.MAX_SAFE_INTEGER } });
   const config = parseConfig({ clusters: [{ name: 'lab', endpoints: ['https://127.0.0.1:1'], tokenId: 'a@pve!bench' }] }, 'bench');
   const after = parseConfig({ securityLevel: 'strict', tiers: { execute_ssh: 'red' } }, 'bench');
   before = performance.now();

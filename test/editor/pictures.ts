@@ -1,24 +1,31 @@
 /** `npm run pictures`: the pictures of README.md, taken anew in a real editor with the demo cluster, so that they show what is there today. */
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { ROOT } from '../../scripts/lib/cache-folder.mjs';
 import { buildAndPackage } from '../../scripts/lib/package-extension.mjs';
 import { type Device, openPageWorld, type PageWorld, settle } from '../integration/page/page-world.ts';
+import { animatePng, type Frame } from './harness/animated-png.ts';
 import { openApprovals, openHistory, pressRowAction, waitRow } from './harness/approvals-view.ts';
 import { connectDemo } from './harness/assistant.ts';
-import { sendPrompt } from './harness/chat.ts';
+import { sendPrompt, typePrompt } from './harness/chat.ts';
 import { callFromCommandLine } from './harness/command-line.ts';
 import { waitDetails } from './harness/details-page.ts';
 import { launchWorkbench, type Workbench, type WorkbenchOptions } from './harness/launch-workbench.ts';
 import { approveInModal, waitModal } from './harness/modal.ts';
+import { runCommand } from './harness/palette.ts';
 import { waitForToolResult } from './harness/tool-results.ts';
 import { waitWalkthrough } from './harness/walkthrough.ts';
+
+/** A README has to load. */
+const mostStoryBytes = 1_500_000;
 
 const fault = await buildAndPackage();
 if (fault !== undefined) throw new Error(fault);
 const [only] = process.argv.slice(2);
 if (only === undefined || only === 'editor') await withBench({}, takeAll);
 if (only === undefined || only === 'walkthrough') await withBench({ machineSettings: { 'banksman.clusters': [] } }, takeFirstRun);
+if (only === undefined || only === 'story') await withBench({}, takeStory);
 if (only === undefined || only === 'page') await takeApprovalPage();
 if (only === undefined || only === 'plan') await takePlan();
 
@@ -43,7 +50,7 @@ async function takeFirstRun(bench: Workbench): Promise<void> {
     if (step === 'certificates') await shot(step, page.locator('.monaco-dialog-box'));
   });
   const frame = page.locator('iframe.webview.ready:visible').last();
-  await frame.contentFrame().locator('iframe#active-frame').contentFrame().locator('.banner.good').waitFor({ timeout: 60_000 });
+  await frame.contentFrame().locator('iframe#active-frame').contentFrame().locator('.banner.good').waitFor({ timeout: 180_000 });
   await shot('doctor', frame);
 }
 
@@ -63,8 +70,36 @@ async function takeAll(bench: Workbench): Promise<void> {
   await pressRowAction(page, '200', 'Show Details');
   const details = await waitDetails(page, '200');
   await details.getByText('Last backup').waitFor({ timeout: 30_000 });
-  await page.locator('.notifications-toasts .notification-list-item').waitFor({ state: 'detached', timeout: 60_000 });
+  await page.locator('.notifications-toasts .notification-list-item').waitFor({ state: 'detached', timeout: 180_000 });
   await take(page, 'tree');
+}
+
+/** The main job as it goes by: an agent asks to restart a container, a person reads the card and approves, the activity shows what was done. */
+async function takeStory(bench: Workbench): Promise<void> {
+  const { page, model } = bench;
+  await page.setViewportSize({ width: 1200, height: 760 });
+  const frames: Frame[] = [];
+  const shot = async (ms: number) => void frames.push({ png: await page.screenshot(), ms });
+  await openApprovals(page);
+  await page.locator('.part.sidebar .monaco-list-row', { hasText: 'demo' }).first().waitFor({ timeout: 180_000 });
+  await page.locator('.notifications-toasts .notification-list-item').waitFor({ state: 'detached', timeout: 180_000 });
+  await shot(1_500);
+  await typePrompt(page, 'restart container 201 on pve');
+  await shot(1_500);
+  await page.keyboard.press('Enter');
+  const modal = await waitModal(page, '201');
+  await shot(4_000);
+  await approveInModal(page, modal);
+  await waitForToolResult(model, 1);
+  await shot(2_500);
+  await runCommand(page, 'Banksman: Show Activity');
+  const activity = page.locator('iframe.webview.ready:visible').last().contentFrame().locator('iframe#active-frame').contentFrame();
+  await activity.locator('button.call', { hasText: 'restart_container' }).first().waitFor({ timeout: 180_000 });
+  await shot(4_000);
+  const picture = animatePng(frames);
+  if (picture.length > mostStoryBytes) throw new Error(`the story has ${picture.length} bytes, more than ${mostStoryBytes}`);
+  writeFileSync(path.join(ROOT, 'media', 'screenshots', 'story.png'), picture);
+  process.stdout.write('media/screenshots/story.png\n');
 }
 
 /** As `npm start` serves it: on a desk, with the demo's passkey in software, and on a phone (Chromium's virtual one), in one picture. */

@@ -10,10 +10,14 @@ export async function openChat(page: Page, modelName: string): Promise<void> {
 
 /** Types into the chat and presses Enter, as a person does. */
 export async function sendPrompt(page: Page, text: string): Promise<void> {
+  await typePrompt(page, text);
+  await page.keyboard.press('Enter');
+}
+
+export async function typePrompt(page: Page, text: string): Promise<void> {
   // Cards of waiting calls hold editors, too.
   await page.locator(`${INPUT} .monaco-editor[data-uri^="chatSessionInput"]`).click();
   await page.keyboard.type(text);
-  await page.keyboard.press('Enter');
 }
 
 /** As `sendPrompt`, where a name or command at the end opens a list that Enter would choose from. */
