@@ -9,7 +9,7 @@ import { sanitizeText } from '#kernel/text/text';
 import { defineTool, type Obstacle } from '#kernel/tool';
 import { conditionOf } from '../support/condition.ts';
 import { lookAtGuest } from '../support/obstacles.ts';
-import { conditionIn, guestResult, runOperation } from '../support/operation.ts';
+import { approvedDigest, guestResult, runOperation } from '../support/operation.ts';
 import { type Disk, disksIn, nothingWritten, obstacleOf, onGuest, sizeIn, sizeWords, stateFact } from '../support/operation-facts.ts';
 import { guestOf } from '../support/targets.ts';
 
@@ -79,13 +79,13 @@ export const resizeDisk = defineTool({
     const wanted = disk && wantedBytes(input, disk);
     if (wanted === undefined)
       throw new Fault('unknown_disk', `${describeTarget(guest)} has no disk \`${input.disk}\``, { audience: 'user' });
-    const digest = conditionIn(context.before, guest.vmid)?.digest;
+    const digest = await approvedDigest(context, guest);
     return runOperation(
       {
         headline: `Make ${input.disk} of ${describeTarget(guest)} larger`,
         at: guest,
         // Absolute: sent twice, it would not grow twice.
-        operation: { kind: 'resize', disk: input.disk, size: `${Math.ceil(wanted / 1024)}K`, ...(digest === undefined ? {} : { digest }) },
+        operation: { kind: 'resize', disk: input.disk, size: `${Math.ceil(wanted / 1024)}K`, digest },
         result: { ...guestResult(guest), disk: input.disk },
         // Much of what is wrong with it the task alone finds out.
         look: async ({ signal }) => {

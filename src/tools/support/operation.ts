@@ -1,6 +1,7 @@
 /** One operation on a guest from the request to what is seen of it afterwards: an end of the task alone proves nothing. */
+import { Fault } from '#kernel/errors';
 import type { GuestCondition } from '#kernel/guest-condition';
-import type { JsonObject } from '#kernel/json';
+import { type JsonObject, wordOf } from '#kernel/json';
 import { followTaskWords, notSent } from '#kernel/known-effect';
 import type { GuestOperation, GuestRef } from '#kernel/ports/cluster';
 import type { GuestTarget } from '#kernel/resource';
@@ -118,6 +119,16 @@ function taskOf({ upid, exitStatus, log }: TaskEnd): JsonObject {
 /** For the result: which guest it was. */
 export function guestResult({ vmid, node, guestType, name }: GuestTarget): JsonObject {
   return { vmid, node, type: guestType, ...(name === undefined ? {} : { name }) };
+}
+
+/** PVE's own of the configuration that was approved, or of the one there is where nobody was asked. @throws {Fault} `pve_bad_answer` where there is none: a change by somebody else would not be noticed */
+export async function approvedDigest({ before, cluster, signal }: ToolContext, guest: GuestTarget): Promise<string> {
+  const approved = conditionIn(before, guest.vmid);
+  const digest = approved === undefined ? wordOf((await cluster().api.guestConfig(guest, signal))['digest']) : (approved.digest ?? '');
+  if (digest !== '') return digest;
+  throw new Fault('pve_bad_answer', 'the configuration has no digest, so a change by somebody else would not be noticed', {
+    effect: notSent,
+  });
 }
 
 /** Of the guest with this number, as the call was approved for it. */

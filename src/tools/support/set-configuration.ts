@@ -1,6 +1,4 @@
 /** Changing the few keys of a guest's configuration that tools may change, under the digest of what was approved. */
-
-import { Fault } from '#kernel/errors';
 import { type GuestCondition, type Inverse, noWayBack } from '#kernel/guest-condition';
 import type { JsonObject } from '#kernel/json';
 import { wordOf } from '#kernel/json';
@@ -10,7 +8,7 @@ import { showPlainly } from '#kernel/text/text';
 import type { Obstacle, ToolContext, ToolResult } from '#kernel/tool';
 import { conditionOf, keptKeys } from './condition.ts';
 import { lookAtGuest } from './obstacles.ts';
-import { conditionIn, guestResult, runOperation } from './operation.ts';
+import { approvedDigest, conditionIn, guestResult, runOperation } from './operation.ts';
 import { type Looking, nothingWritten, obstacleOf, onGuest, stateFact } from './operation-facts.ts';
 import { guestOf } from './targets.ts';
 
@@ -144,9 +142,7 @@ async function configure(input: ConfigurationInput, context: ToolContext): Promi
   const { api } = context.cluster();
   const guest = guestOf(context.targets);
   const { set, remove } = changeOf(input);
-  const digest = conditionIn(context.before, guest.vmid)?.digest ?? wordOf((await api.guestConfig(guest, context.signal))['digest']);
-  if (digest === '')
-    throw new Fault('pve_bad_answer', 'the configuration has no digest, so a change by somebody else would not be noticed');
+  const digest = await approvedDigest(context, guest);
   return runOperation(
     {
       headline: `Set ${keysOf(input).join(', ')} of ${describeTarget(guest)}`,
