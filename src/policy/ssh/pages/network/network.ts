@@ -116,11 +116,12 @@ export const network: Pages = {
     why: 'prints neighbours on the wire; other commands configure',
     options: { '-f': oneOf('a form', 'plain xml json json0 keyvalue') },
     verbs: {
+      '': { check: ({ name }) => (name === 'lldpcli' ? 'alone, which would wait for commands' : undefined) },
       'show neighbors, show neighbors details, show neighbors summary, show interfaces, show statistics, show chassis, show configuration':
         {},
     },
-    match: 'lldpcli show neighbors  lldpcli -f json show neighbors details',
-    notMatch: 'lldpcli configure system hostname x  lldpcli -c /x show neighbors  lldpcli watch  lldpcli',
+    match: 'lldpctl  lldpctl -f keyvalue  lldpcli show neighbors  lldpcli -f json show neighbors details',
+    notMatch: 'lldpcli configure system hostname x  lldpcli -c /x show neighbors  lldpcli watch  lldpcli  lldpctl -L x',
   },
   resolvectl: {
     why: 'prints how names are looked up; `query` asks the network, others change it',
