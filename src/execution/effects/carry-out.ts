@@ -7,6 +7,7 @@ import type { BigIntStats } from 'node:fs';
 import type { HeldTree } from '#files/held-tree';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
+import { giveAttributes } from './directory-attributes.ts';
 import type { Disk } from './disk.ts';
 import type { Parent, Plan, Step } from './journal.ts';
 import { isSame, look, modeOf, type Stamp } from './stamp.ts';
@@ -75,13 +76,23 @@ function parentOf(place: string): string {
 /** @returns the numbers of the steps that met somebody else's change and were left out */
 export async function applySteps(work: Work): Promise<readonly number[]> {
   const skipped: number[] = [];
-  const times: Parent[] = [];
+  const { parents, quiet = [] } = work.plan;
+  const times = parents.filter(({ path }) => quiet.includes(path));
   for (const step of work.plan.steps) {
     if (!applyStep(work, step)) skipped.push(step.number);
     else if (step.act === 'set' && step.after !== undefined && step.after.modified !== step.before?.modified)
       times.push({ ...step.after, path: step.path });
   }
-  await whileOpen(work, () => setTimes(work, times));
+  const done = work.plan.steps.filter(({ number }) => !skipped.includes(number));
+  await whileOpen(work, async () => {
+    await giveAttributes(
+      work,
+      done.flatMap(({ path, extended, after }) =>
+        extended === undefined || after === undefined ? [] : [{ ...extended, path, mode: after.mode }],
+      ),
+    );
+    await setTimes(work, times);
+  });
   return skipped;
 }
 

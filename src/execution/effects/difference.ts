@@ -7,10 +7,12 @@ import type { BigIntStats } from 'node:fs';
 import type { ChangeKind, Verdict } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
+import { type AttributeChange, readAttributeChanges } from './directory-attributes.ts';
 import {
   type DifferenceLimits,
   hasSetTime,
   isLaid,
+  isLaidAbove,
   isWhiteout,
   type LostSecret,
   lostSecret,
@@ -22,13 +24,13 @@ import {
 import {
   type Attributes,
   areSame,
+  attributesOf,
   isCopiedUp,
   isSameContent,
   linkText,
   look,
   modeOf,
-  namesIn,
-  readAttributes,
+  overLaid,
   readTree,
   type Stamp,
   stampOf,
@@ -69,6 +71,8 @@ export interface Unit {
   readonly inside: readonly NewEntry[];
   /** Of `attributes`: the times stay, for what the command saw of them was not the entry's own. */
   readonly keepTimes?: boolean;
+  /** Of `attributes` of a directory: its extended attributes and access lists, where they are others. */
+  readonly extended?: AttributeChange;
   /** Of `modify`: the file has other names, and is what they name. */
   readonly writtenThrough?: true;
   /** Of what a person decides about. */
@@ -82,7 +86,7 @@ export interface Unit {
 export interface Difference extends Pick<Upper, 'odd' | 'rootMode'> {
   readonly units: readonly Unit[];
   readonly lostSecrets: readonly LostSecret[];
-  /** Directories that were there and have other extended attributes now. */
+  /** Directories that were there and have other extended attributes now, which this machine cannot give them. */
   readonly marked: readonly string[];
 }
 
@@ -104,7 +108,7 @@ interface Reading extends DifferenceRequest {
   readonly newDirectories: Set<string>;
   /** Directories that were there, and that somebody took away meanwhile. */
   readonly strays: Set<string>;
-  /** Entries that were there and look the same, but for their mode and times perhaps: something was done to them. */
+  /** Directories that were there, and files that look the same but for their mode and times perhaps: something was done to them. */
   readonly alike: Set<string>;
 }
 
@@ -163,8 +167,9 @@ async function withAway(units: readonly Unit[], reading: Reading): Promise<reado
     reading.anyGone || view.kind === 'copy'
       ? new Map<string, Attributes>()
       : await attributesOf(
-          reading,
+          reading.upper,
           suspects.map(({ path }) => path),
+          reading,
         );
   const isAway = ({ path, after }: Unit) =>
     strays.has(path) || isCopiedUp(marks.get(path)) || (view.kind === 'copy' && after !== undefined && isLaid(path, after.stats, view));
@@ -175,30 +180,23 @@ async function withAway(units: readonly Unit[], reading: Reading): Promise<reado
 async function withAttributes(units: readonly Unit[], reading: Reading): Promise<Pick<Difference, 'units' | 'marked'>> {
   const paths = [...reading.alike];
   if (paths.length === 0) return { units, marked: [] };
-  const [now, then] = [await attributesOf(reading, paths), await attributesOf(reading, paths, reading.view.workspaceRoot)];
-  const changed = paths.filter((path) => !areSame(withoutMarks(now.get(path)), withoutMarks(then.get(path))));
-  const others: Unit[] = [];
-  const marked: string[] = [];
-  for (const path of changed) {
-    const [stats, lower] = [look(`${reading.upper}/${path}`), look(`${reading.view.workspaceRoot}/${path}`)];
-    if (stats?.isDirectory()) marked.push(path);
-    else if (stats !== undefined && lower?.isFile())
-      others.push({ path, kind: 'modify', before: flat(lower), after: newEntry({ path, stats }, reading), inside: [] });
-  }
+  const { view, upper } = reading;
+  const [now, then] = await Promise.all([attributesOf(upper, paths, reading), attributesOf(view.workspaceRoot, paths, reading)]);
+  const laid = new Set(paths.filter((path) => isLaidAbove(path, view)));
+  const after = (path: string) => overLaid(now.get(path), laid.has(path) ? then.get(path) : undefined);
+  const changed = paths.filter((path) => !areSame(after(path), withoutMarks(then.get(path))));
+  const directories = changed.filter((path) => look(`${upper}/${path}`)?.isDirectory());
+  const given = await readAttributeChanges(reading.programs, { upper, workspaceRoot: view.workspaceRoot, paths: directories, laid });
+  const others = changed.flatMap((path): readonly Unit[] => {
+    const [stats, lower, extended] = [look(`${upper}/${path}`), look(`${view.workspaceRoot}/${path}`), given.get(path)];
+    if (stats === undefined || lower === undefined || (stats.isDirectory() && extended === undefined)) return [];
+    const both = { path, before: flat(lower), after: newEntry({ path, stats }, reading), inside: [] };
+    if (extended === undefined) return lower.isFile() ? [{ ...both, kind: 'modify' }] : [];
+    return [{ ...both, kind: 'attributes', keepTimes: true, ...units.find((unit) => unit.path === path), extended }];
+  });
   const isOther = new Set(others.map(({ path }) => path));
+  const marked = directories.filter((path) => !isOther.has(path));
   return { units: [...units.filter(({ path }) => !isOther.has(path)), ...others], marked };
-}
-
-/** @param root the upper directory, or the workspace */
-async function attributesOf(
-  { programs, upper, view }: Reading,
-  paths: readonly string[],
-  root = upper,
-): Promise<ReadonlyMap<string, Attributes>> {
-  const isDirectory = (path: string) => look(`${upper}/${path}`)?.isDirectory() === true;
-  const scratch = `${view.scratch}/attributes`;
-  const ofFiles = await readAttributes(programs, { root, paths: paths.filter((path) => !isDirectory(path)), scratch });
-  return new Map([...ofFiles, ...(await readAttributes(programs, { root, paths: paths.filter(isDirectory) }))]);
 }
 
 function isUntold(entry: UpperEntry, view: View): boolean {
@@ -217,17 +215,23 @@ function isNewPlace(path: string, { anyGone, view, newDirectories }: Reading): b
 }
 
 /** Of the directory under another name below; the inode number in the view is the one it had there. */
-function isRenamed({ path, stats }: TreeEntry, { inodes, view, strays }: Reading): boolean {
-  const inode = inodes.get(path);
-  if (inode === String(stats.ino) || isLaid(path, stats, view)) return false;
-  const lower = look(`${view.workspaceRoot}/${path}`);
-  if (lower?.isDirectory() && inode === numberSeen(view, lower)) return false;
+function isRenamed(entry: TreeEntry, reading: Reading): boolean {
+  const { path, stats } = entry;
+  const inode = reading.inodes.get(path);
+  const lower = look(`${reading.view.workspaceRoot}/${path}`);
+  if (inode === String(stats.ino) || (!isInNew(path, reading) && isMerged(entry, lower, reading))) return false;
   if (inode !== undefined && isPrivileged()) return true;
   // Without root no directory that was there gets another name: it was this one, and somebody took it away.
   if (inode === undefined || lower !== undefined)
     throw new Fault('effects_failed', `what became of the directory \`${path}\` cannot be told; nothing was kept`, { audience: 'bug' });
-  strays.add(path);
+  reading.strays.add(path);
   return false;
+}
+
+/** `mv a/b t; rm -r a; mkdir a; mv t a/b`: it has its own name again, in a directory that is another one. */
+function isInNew(path: string, { inodes, upper }: Reading): boolean {
+  const parent = parentOf(path);
+  return parent !== '' && inodes.get(parent) === String(look(`${upper}/${parent}`)?.ino);
 }
 
 async function unitsOf(entries: readonly UpperEntry[], reading: Reading, renamed: ReadonlySet<string>): Promise<readonly Unit[]> {
@@ -340,18 +344,15 @@ function throughName({ stats }: TreeEntry, lower: BigIntStats, { view }: Reading
 function mergedUnit(entry: TreeEntry, lower: BigIntStats, reading: Reading): Unit | undefined {
   const { path, stats } = entry;
   const keepTimes = !hasSetTime(stats, reading.view.laid.get(path) ?? lower, reading.view);
-  if (stats.mtimeNs === lower.mtimeNs && isEmpty(`${reading.upper}/${path}`)) reading.alike.add(path);
+  reading.alike.add(path);
   if (keepTimes && modeOf(stats) === modeOf(lower)) return undefined;
   return { path, kind: 'attributes', before: flat(lower), after: newEntry(entry, reading), inside: [], keepTimes };
 }
 
-function isEmpty(directory: string): boolean {
-  return namesIn(directory).length === 0;
-}
-
 /** A directory that was there, with changes in it. */
-function isMerged({ path, stats }: TreeEntry, lower: BigIntStats, { inodes, view }: Reading): boolean {
-  return stats.isDirectory() && lower.isDirectory() && (inodes.get(path) === numberSeen(view, lower) || isLaid(path, stats, view));
+function isMerged({ path, stats }: TreeEntry, lower: BigIntStats | undefined, { inodes, view }: Reading): boolean {
+  if (!stats.isDirectory()) return false;
+  return isLaid(path, stats, view) || (lower?.isDirectory() === true && inodes.get(path) === numberSeen(view, lower));
 }
 
 function isPlaceHolder({ path, stats }: TreeEntry, { view: { holders } }: Reading): boolean {
@@ -382,8 +383,12 @@ async function copied(path: string, { view }: Reading): Promise<Required<Pick<Un
   const source = `${view.directory}/copied/${path}`;
   const stats = look(source);
   if (stats === undefined) throw new Fault('effects_failed', `the renamed directory \`${path}\` could not be read`);
-  const { entries } = await readTree(source);
-  const inside = entries.map((entry) => ({ ...entry, path: `${path}/${entry.path}`, source: `${source}/${entry.path}`, pure: true }));
+  const inside = (await readTree(source)).entries.map((entry) => ({
+    ...entry,
+    path: `${path}/${entry.path}`,
+    source: `${source}/${entry.path}`,
+    pure: true,
+  }));
   return { after: { path, stats, source, pure: true }, inside };
 }
 

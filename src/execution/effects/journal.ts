@@ -19,6 +19,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startOf } from '#files/process-life';
 import type { ChangeKind, ChangeList, HeldChanges, Verdict } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
+import type { AttributeChange } from './directory-attributes.ts';
 import type { Disk } from './disk.ts';
 import type { LeftIndex } from './git-parts.ts';
 import { look, type Stamp } from './stamp.ts';
@@ -38,6 +39,8 @@ export interface Step {
   readonly named?: string;
   /** What is there afterwards; undefined: nothing. */
   readonly after?: Stamp;
+  /** Of `set`, a directory's: its extended attributes and access lists. */
+  readonly extended?: AttributeChange;
   /** Index files of git in that. */
   readonly indexes?: readonly LeftIndex[];
   /** Of what a person decides about. */
@@ -63,6 +66,8 @@ export interface Plan {
   readonly at: number;
   readonly steps: readonly Step[];
   readonly parents: readonly Parent[];
+  /** Those in which the command only wrote to files: they keep their time. Left out: none. */
+  readonly quiet?: readonly string[];
   readonly lists: ChangeList;
   readonly keptBytes: number;
   /** Of what is held: as a person is shown it, settled when it was held. INVARIANT: such a plan is carried out whole or not at all. */

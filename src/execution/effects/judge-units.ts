@@ -72,7 +72,7 @@ function oddName(directory: string): LeftOut {
 }
 
 function markedDirectory(directory: string): LeftOut {
-  const why = 'extended attributes and access lists of a directory that was there are not applied';
+  const why = 'extended attributes and access lists of a directory that was there need `python3`, which this machine has not';
   return { path: `${directory}/`, kind: 'attributes', reason: 'refused', rule: 'attributes', why };
 }
 
@@ -205,8 +205,10 @@ function topChange(unit: Unit, request: Asked): Change {
   };
 }
 
-function timesAlone({ kind, before, after }: Unit): Pick<Change, 'timesAlone'> {
-  return kind === 'attributes' && after !== undefined && modeOf(after.stats) === before?.stamp.mode ? { timesAlone: true } : {};
+function timesAlone({ kind, before, after, extended }: Unit): Pick<Change, 'timesAlone'> {
+  return kind === 'attributes' && after !== undefined && extended === undefined && modeOf(after.stats) === before?.stamp.mode
+    ? { timesAlone: true }
+    : {};
 }
 
 function goneChange(at: string, stats: NewEntry['stats']): Change {

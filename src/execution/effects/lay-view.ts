@@ -119,11 +119,13 @@ async function copyParents({ workspaceRoot, scratch }: ViewPlace, files: readonl
 }
 
 /** @returns its inode number, which a second name keeps from being given away; the kernel leaves that one alone in its `work` */
-function layHolder({ scratch }: ViewPlace, file: string, index: number): string {
+function layHolder({ scratch, workspaceRoot }: ViewPlace, file: string, index: number): string {
   const holder = `${upperOf({ scratch })}/${file}`;
   rmSync(holder, { force: true });
   writeFileSync(holder, holderText, { flag: 'wx' });
   chmodSync(holder, holderMode);
+  const secret = look(`${workspaceRoot}/${file}`);
+  if (secret !== undefined) lutimesSync(holder, Number(secret.atimeMs) / 1_000, Number(secret.mtimeNs) / 1e9);
   linkSync(holder, `${scratch}/work/hidden-${index}`);
   return String(look(holder)?.ino);
 }

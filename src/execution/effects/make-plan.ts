@@ -10,6 +10,7 @@ import type { NewEntry, Unit } from './difference.ts';
 import { disk } from './disk.ts';
 import { keepIndexes, rankOf } from './git-parts.ts';
 import type { Plan, Step } from './journal.ts';
+import { parentOf } from './read-upper.ts';
 import { copyDirectories, look, modeOf, readAttributes, readTree, type Stamp, stampOf, treeOf, withoutMarks } from './stamp.ts';
 import { type Looker, upperOf, type View } from './view.ts';
 
@@ -55,6 +56,7 @@ export async function makePlan(request: PlanRequest): Promise<MadePlan> {
   const gone: Unit[] = [];
   const marked = await withAttributes(wanted, request);
   const staged = new Map<string, string>();
+  const quiet = quietParents(wanted, view);
   const tree = holdTree(view.workspaceRoot);
   try {
     for (const [number, unit] of sorted.entries()) {
@@ -78,11 +80,23 @@ export async function makePlan(request: PlanRequest): Promise<MadePlan> {
       at,
       steps: asLinked(steps, wanted, workspaceRoot),
       parents: [],
+      quiet,
       lists: listsOf(units),
       keptBytes,
     },
     gone,
   };
+}
+
+/** Our renames give a directory a new time; a command that writes to a file in place does not. */
+function quietParents(units: readonly Unit[], view: View): readonly string[] {
+  const isQuiet = (path: string) => {
+    const [before, after] = [look(`${view.workspaceRoot}/${path}`)?.mtimeNs ?? 0n, look(`${upperOf(view)}/${path}`)?.mtimeNs];
+    // Those above place holders were given their times by Node, to the microsecond.
+    return after === undefined || (after - before < 1_000n && before - after < 1_000n);
+  };
+  const parents = units.filter(({ kind }) => kind === 'modify').map(({ path }) => parentOf(path));
+  return [...new Set(parents)].filter((path) => isQuiet(path));
 }
 
 /** The second name that a file got in the journal is no change of somebody else's to its other names. */
@@ -122,14 +136,24 @@ async function stepOf(unit: Unit, number: number, { view, directory, ...request 
   };
   if (kind === 'delete' || after === undefined) return { ...common, act: 'take' };
   if (kind === 'attributes') {
-    const wished = newAttributes(unit, after);
-    return { ...common, act: 'set', after: view.scratch === view.directory ? wished : asKept(wished, `${directory}/time`) };
+    return { ...common, act: 'set', ...setOf(unit, after, { view, directory }) };
   }
   const stage = `${directory}/stage/${number}`;
   const staged = await stageUnit(unit, after, { ...request, view, stage });
   const placeOf = (below: string) => `${stage}${below.slice(path.length)}`;
   const indexes = keepIndexes([after, ...unit.inside], { directory, number, placeOf });
   return { ...common, act: 'put', after: staged, ...(indexes.length === 0 ? {} : { indexes }) };
+}
+
+function setOf(
+  unit: Unit,
+  after: NewEntry,
+  { view, directory }: Pick<PlanRequest, 'view' | 'directory'>,
+): Pick<Step, 'after' | 'extended'> {
+  const wished = newAttributes(unit, after);
+  const { extended } = unit;
+  const kept = view.scratch === view.directory ? wished : asKept(wished, `${directory}/time`);
+  return { after: kept, ...(extended === undefined ? {} : { extended }) };
 }
 
 function newAttributes({ before: was, keepTimes = false }: Unit, { stats }: NewEntry): Stamp {
@@ -167,22 +191,32 @@ interface Staging extends StageGround {
 
 /** New directories that `mkdir` alone does not make as they are. */
 async function withAttributes(units: readonly Unit[], { view, programs }: PlanRequest): Promise<ReadonlySet<string>> {
-  const paths = units
+  const made = units
     .filter(({ renamed, kind }) => renamed !== true && kind !== 'attributes')
     .flatMap(({ after, inside }) => (after?.stats.isDirectory() ? [after, ...inside] : []))
-    .filter(({ stats }) => stats.isDirectory())
-    .map(({ path }) => path);
-  const found = await readAttributes(programs, { root: upperOf(view), paths });
-  return new Set(paths.filter((path) => withoutMarks(found.get(path)).size > 0));
+    .filter(({ stats }) => stats.isDirectory());
+  const found = new Set<string>();
+  for (const [root, paths] of byRoot(made, view)) {
+    const attributes = await readAttributes(programs, { root, paths });
+    for (const path of paths) if (withoutMarks(attributes.get(path)).size > 0) found.add(path);
+  }
+  return found;
+}
+
+/** Paths of entries by where they are read: the upper directory, or the copies of what was renamed. */
+function byRoot(entries: readonly NewEntry[], view: View): ReadonlyMap<string, readonly string[]> {
+  const copies = `${view.directory}/copied`;
+  const rootOf = ({ source }: NewEntry) => (source.startsWith(`${copies}/`) ? copies : upperOf(view));
+  return new Map([...Map.groupBy(entries, rootOf)].map(([root, some]) => [root, some.map(({ path }) => path)]));
 }
 
 /** The directories with attributes, made with them and all that lie above. */
-async function makeMarked(unit: Unit, { view, stage, marked, programs }: Staging): Promise<boolean> {
-  const own = [...marked].filter((path) => path === unit.path || path.startsWith(`${unit.path}/`));
+async function makeMarked(unit: Unit, top: NewEntry, { view, stage, marked, programs }: Staging): Promise<boolean> {
+  const own = [top, ...unit.inside].filter(({ path }) => marked.has(path));
   if (own.length === 0) return false;
   const tree = `${stage}-tree`;
   mkdirSync(tree, { mode: 0o700 });
-  await copyDirectories(programs, { root: upperOf(view), paths: own, to: tree });
+  for (const [root, paths] of byRoot(own, view)) await copyDirectories(programs, { root, paths, to: tree });
   const made = look(`${tree}/${unit.path}`)?.isDirectory() === true;
   if (made) renameSync(`${tree}/${unit.path}`, stage);
   disk.remove(tree);
@@ -198,14 +232,16 @@ async function stageUnit(unit: Unit, top: NewEntry, staging: Staging): Promise<S
   const moved = unit.renamed === true ? await moveWhole(unit, top, stage) : undefined;
   if (moved !== undefined) return moved;
   const place = (entry: NewEntry) => (entry.path === top.path ? stage : `${stage}${entry.path.slice(top.path.length)}`);
+  const giveTimes = await noteTimes(unit, top, staging);
   // A directory is made anew: the overlay's marks cannot be taken off it.
-  const make = (await makeMarked(unit, staging)) ? makeOrOpen : (at: string) => mkdirSync(at, { mode: 0o700 });
+  const make = (await makeMarked(unit, top, staging)) ? makeOrOpen : (at: string) => mkdirSync(at, { mode: 0o700 });
   for (const entry of [top, ...unit.inside]) {
     if (entry.stats.isDirectory()) make(place(entry));
     else stageFile(entry, staging, place(entry));
   }
   // From the inside: what is put into a directory changes its times, and its mode may close it.
   for (const entry of [...unit.inside.toReversed(), top]) if (entry.stats.isDirectory()) finishDirectory(place(entry), entry);
+  await giveTimes();
   // What is closed is not in a tree that is read.
   const isOpen = [top, ...unit.inside].every(({ stats }) => !stats.isDirectory() || (modeOf(stats) & 0o700) === 0o700);
   if (!isOpen) return { ...stampOf(lookSurely(stage)), tree: (await readTree(stage)).digest };
@@ -249,6 +285,28 @@ function finishDirectory(place: string, { stats }: NewEntry): void {
   if (made.gid !== stats.gid) lchownSync(place, Number(stats.uid), Number(stats.gid));
   chmodSync(place, modeOf(stats));
   lutimesSync(place, Number(stats.atimeMs) / 1_000, Number(stats.mtimeNs) / 1e9);
+}
+
+/**
+ * Node's own call has a double for a time, which ends at microseconds: a time that a command has set is given to the nanosecond. What is moved out of
+ * a directory changes its time, so the times are noted before, in empty directories.
+ * @returns what gives them
+ */
+async function noteTimes({ path, inside }: Unit, top: NewEntry, { view, stage, programs }: Staging): Promise<() => Promise<void>> {
+  const begun = look(upperOf(view))?.birthtimeNs ?? 0n;
+  const isFine = ({ stats: { mtimeNs } }: NewEntry) => mtimeNs < begun && mtimeNs % 1_000_000_000n !== 0n;
+  const fine = [top, ...inside].filter((entry) => entry.stats.isDirectory() && isFine(entry));
+  if (fine.length === 0) return () => Promise.resolve();
+  const notes = `${stage}-times`;
+  mkdirSync(notes, { mode: 0o700 });
+  for (const [root, paths] of byRoot(fine, view)) await copyDirectories(programs, { root, paths, to: notes });
+  return async () => {
+    const below = fine.map((entry) => entry.path.slice(path.length + 1) || '.');
+    await copyDirectories(programs, { root: `${notes}/${path}`, paths: below, to: stage });
+    disk.remove(notes);
+    // What the command closed was opened to look into it.
+    for (const { path: at, stats } of fine.toReversed()) chmodSync(`${stage}${at.slice(path.length)}`, modeOf(stats));
+  };
 }
 
 function lookSurely(place: string) {

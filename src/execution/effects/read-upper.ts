@@ -103,6 +103,12 @@ export function isLaid(path: string, { ino, birthtimeNs }: BigIntStats, { laid }
   return before?.ino === ino && before.birthtimeNs === birthtimeNs;
 }
 
+/** Made by us without the attributes of the one below it: so it tells what was given, and not what was taken. */
+export function isLaidAbove(path: string, view: View): boolean {
+  const stats = look(`${upperOf(view)}/${path}`);
+  return view.kind === 'overlay' && stats?.isDirectory() === true && isLaid(path, stats, view);
+}
+
 /**
  * By `touch`, which gives both times the same moment, by `touch -d`, `cp -a` and the like. What is put into a directory gives it the time of
  * that moment, which it gets anyway; what came and went in it is not worth a change.

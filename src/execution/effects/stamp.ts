@@ -6,7 +6,7 @@ import {
   closeSync,
   type Dirent,
   lstatSync,
-  mkdirSync,
+  mkdtempSync,
   openSync,
   readdirSync,
   readlinkSync,
@@ -204,7 +204,7 @@ interface AttributesOf {
   /** Absolute; the paths are below it. */
   readonly root: string;
   readonly paths: readonly string[];
-  /** An empty directory on the same file system, removed afterwards: needed for files. */
+  /** A directory on the same file system, for copies that are removed afterwards: needed for files. */
   readonly scratch?: string;
 }
 
@@ -214,22 +214,33 @@ export async function readAttributes(
   { root, paths, scratch }: AttributesOf,
 ): Promise<ReadonlyMap<string, Attributes>> {
   if (paths.length === 0) return new Map();
-  if (scratch !== undefined) mkdirSync(scratch, { mode: 0o700 });
-  const script = `${scratch === undefined ? '' : `${emptyCopies} | `}${create} 2>/dev/null | base64 -w 0`;
-  const args = ['--noprofile', '--norc', '-c', script, 'bash', scratch ?? ''];
+  const copies = scratch === undefined ? undefined : mkdtempSync(`${scratch}/attributes-`);
+  const script = `${copies === undefined ? '' : `${emptyCopies} | `}${create} 2>/dev/null | base64 -w 0`;
+  const args = ['--noprofile', '--norc', '-c', script, 'bash', copies ?? ''];
   const input = paths.map((path) => `./${path}\0`).join('');
   const line = { program: '/bin/bash', args, cwd: root, input, keepBytes: paths.length * mostBytesOfOne + 65_536, ...limits };
   const { stdout } = await programs.run(line, new AbortController().signal);
-  if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
+  if (copies !== undefined) rmSync(copies, { recursive: true, force: true });
   return parsePax(Buffer.from(stdout, 'base64'));
 }
 
-/** Makes directories with the attributes and access lists that they have below `root`, and those above them. The overlay's own marks stay behind. */
+/** Of files and directories. */
+export async function attributesOf(
+  root: string,
+  paths: readonly string[],
+  { programs, view }: { readonly programs: ProgramRunner; readonly view: { readonly scratch: string } },
+): Promise<ReadonlyMap<string, Attributes>> {
+  const isDirectory = (path: string) => look(`${root}/${path}`)?.isDirectory() === true;
+  const files = await readAttributes(programs, { root, paths: paths.filter((path) => !isDirectory(path)), scratch: view.scratch });
+  return new Map([...files, ...(await readAttributes(programs, { root, paths: paths.filter(isDirectory) }))]);
+}
+
+/** Makes directories, or gives those that are there, the modes, times, attributes and access lists that they have below `root`, and makes those above them. The overlay's own marks stay behind. */
 export async function copyDirectories(
   programs: ProgramRunner,
   { root, paths, to }: Omit<AttributesOf, 'scratch'> & { readonly to: string },
 ): Promise<void> {
-  const script = `tar -c ${kept} --xattrs-exclude='user.overlay.*' --no-recursion --null -T - -f - | tar -x -p ${kept} -C "$1" -f -`;
+  const script = `tar -c --format=pax ${kept} --xattrs-exclude='user.overlay.*' --no-recursion --null -T - -f - | tar -x -p ${kept} -C "$1" -f -`;
   const args = ['--noprofile', '--norc', '-c', script, 'bash', to];
   const input = paths.map((path) => `./${path}\0`).join('');
   await programs.run({ program: '/bin/bash', args, cwd: root, input, keepBytes: 1_024, ...limits }, new AbortController().signal);
@@ -282,6 +293,11 @@ const ofOverlay = /^SCHILY\.xattr\.(?:user|trusted)\.overlay\./;
 /** But for the overlay's own marks. */
 export function withoutMarks(attributes: Attributes = new Map()): Attributes {
   return new Map([...attributes].filter(([name]) => !ofOverlay.test(name)));
+}
+
+/** @param below what the entry below has and this one, made without attributes, only adds to; left out: nothing */
+export function overLaid(now: Attributes = new Map(), below: Attributes = new Map()): Attributes {
+  return withoutMarks(new Map([...below, ...now]));
 }
 
 /** Of an upper layer: it is a copy of something that was there. */

@@ -1,6 +1,7 @@
 /** Takes back what a plan did, from wherever it was cut off: a rollback, an undo, the recovery of either. */
 import { type BigIntStats, realpathSync } from 'node:fs';
 import { forget, inWritable, keep, lookAt, move, type Places, placesOf, setTimes, type Work, whileOpen } from './carry-out.ts';
+import { type AttributeWish, giveAttributes } from './directory-attributes.ts';
 import type { Disk } from './disk.ts';
 import { indexDigest, isNamedSince, repositoryOfObject } from './git-parts.ts';
 import type { Parent, Plan, Step } from './journal.ts';
@@ -22,12 +23,17 @@ export async function takeBack(work: Work, parents: readonly Parent[]): Promise<
     if (places !== undefined && step.act === 'set') times.push(...unset(work, step, places));
     else if (!isBack(work, step, places)) left.push(step.path);
   }
+  await giveAttributes(work, work.plan.steps.flatMap(attributesBefore));
   for (const parent of parents) giveMode(work, parent);
   await setTimes(work, [...times, ...parents]);
   // Only now: a directory may be led away while the times are set.
   const isLost = ({ path }: Parent) => work.tree.strayed(path) || lookAt(work, path) === undefined;
   const gone = parents.filter((parent) => isLost(parent) || lookAt(work, parent.path)?.isDirectory() !== true);
   return [...new Set([...left, ...[...gone, ...times.filter(isLost)].map(({ path }) => path)])];
+}
+
+function attributesBefore({ path, extended, before }: Step): readonly AttributeWish[] {
+  return extended === undefined || before === undefined ? [] : [{ path, from: extended.to, to: extended.from, mode: before.mode }];
 }
 
 /** Of a repository to which somebody gave names since: git sweeps out what it does not need. */

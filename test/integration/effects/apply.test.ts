@@ -175,6 +175,9 @@ describe('extended attributes, holes and second names', () => {
     ['are given to a file that was there', `${attr('d/g', 'new')}; ${attr('d/in/h', 'other')}; chmod 600 d/in/h`],
     ['are given in directories that close', `${attr('d/in/h', 'other')}; ${attr('d/in/i', 'new')}; chmod 500 d/in d`],
     ['are taken from one', `python3 -c "import os; os.removexattr('d/in/h', 'user.note')"`],
+    ['are given to directories that were there', `${attr('d', 'new')}; ${attr('d/in', 'other')}; chmod 700 d; chmod 555 d/in`],
+    ['are given to a directory in which something changes', `${attr('d', 'new')}; echo n > d/n; rm d/g; echo more >> d/in/h`],
+    ['are taken from a directory', `python3 -c "import os; os.removexattr('d/in', 'user.note')"; rm d/in/i`],
     ['of new files and directories', `mkdir -p n/m; echo x > n/m/x; ${attr('n/m', 'dir')}; ${attr('n', 'top')}; ${attr('n/m/x', 'file')}`],
     ['of a new directory that is closed', `mkdir -p n/m; ${attr('n/m', 'dir')}; chmod 500 n/m n`],
     ['of copies', 'cp -a d copy; cp -a f f3'],
@@ -207,6 +210,47 @@ describe('extended attributes, holes and second names', () => {
     expect([marksIn(workspace), snapshot(workspace, { inodes: true })]).toEqual(was);
   });
 });
+
+describe('what plain bash leaves of directories, to the nanosecond', () => {
+  const make = `mkdir -p d/in/deep other; echo g > d/g; echo h > d/in/h; echo i > d/in/deep/i; echo o > other/o
+    python3 -c "import os; os.setxattr('d/in/deep', 'user.note', b'x')"
+    find . -exec touch -h -d '2021-03-04 05:06:07.123456789' {} +`;
+  const set = 1_614_834_367_123_456_789n;
+
+  it.each([
+    ['one that gets its own name back, in another one', 'mv d t; mkdir d; mv t/* d/; rmdir t'],
+    ['one that gets its own name back, and a new one below', 'mv d t; mkdir -p d/new; mv t/in d/in; rm -r t; echo n > d/new/n'],
+    ['copies with their times', 'cp -a d copy; mkdir new; cp -a d/in new/in; chmod 500 copy/in/deep'],
+    ['a new one in the place of another', 'cp -a d new; rm -r d; mv new d'],
+    ['files that are written in place', 'echo more >> d/g; echo more > other/o; chmod 700 d/in'],
+    ['files that are replaced', 'sed -i s/g/G/ d/g; echo more >> d/in/h'],
+  ])('%s', async (_name, command) => {
+    const root = temporaryDirectory('effects-');
+    const [workspace, other] = [path.join(root, 'ws'), path.join(temporaryDirectory('plain-'), 'ws')];
+    for (const place of [workspace, other]) {
+      mkdirSync(place);
+      execFileSync('bash', ['-ec', make], { cwd: place });
+    }
+    const was = [marksIn(workspace), snapshot(workspace, { inodes: true })];
+    execFileSync('bash', ['-ec', command], { cwd: other });
+    const { run, effects } = openBench({ root });
+    const done = await run(command);
+    expect(done).toMatchObject({ stderr: '', leftOut: [] });
+    expect(timesBut(snapshot(workspace), set)).toEqual(timesBut(snapshot(other), set));
+    expect(marksIn(workspace).replaceAll(workspace, '')).toBe(marksIn(other).replaceAll(other, ''));
+    await effects.undo(done.runId ?? '', { force: false });
+    expect([marksIn(workspace), snapshot(workspace, { inodes: true })]).toEqual(was);
+  });
+});
+
+/** Two runs have no time of their own in common: every other one is `now`. */
+function timesBut(tree: Readonly<Record<string, string>>, set: bigint): Readonly<Record<string, string>> {
+  const entries = Object.entries(tree).map(([name, state]) => [
+    name,
+    state.replace(/ \d{19} /, (time) => (time === ` ${set} ` ? time : ' now ')),
+  ]);
+  return Object.fromEntries(entries);
+}
 
 /** What files take on the disk. */
 function blocksIn(workspace: string): readonly string[] {
