@@ -12,6 +12,9 @@ export function temporaryDirectory(prefix = 'execution-'): string {
   return directory;
 }
 
+/** A disk that others write to takes its time for what hundreds of cases left. */
+const removalMs = 120_000;
+
 afterAll(() => {
   for (const directory of made.splice(0)) rmSync(directory, { recursive: true, force: true });
-});
+}, removalMs);
