@@ -35,6 +35,8 @@ export interface WorkbenchOptions {
   readonly extensions?: readonly string[];
   /** As a user of the operating system, with the service that has a socket for them: the cluster is then the service's affair. */
   readonly account?: Account;
+  /** As in an editor, where a folder that nobody trusted is not trusted; by default each is. The chat is not waited for then. */
+  readonly untrusted?: boolean;
   /** Writes files into the workspace folder before the editor opens it. */
   prepareFolder?(folder: string): void;
 }
@@ -60,8 +62,8 @@ export interface Workbench {
   readonly configDir: string;
   /** XDG_STATE_HOME of the extension: the store is below it. */
   readonly stateDir: string;
-  /** Opens another window on the same folder: an extension host of its own, the same user. */
-  openWindow(): Promise<Page>;
+  /** Opens another window, of the same folder or of none: an extension host of its own, the same user. */
+  openWindow(of?: 'folder' | 'nothing'): Promise<Page>;
   close(): Promise<void>;
 }
 
@@ -105,7 +107,8 @@ async function launch(root: string, options: WorkbenchOptions, cleanups: (() => 
     folder,
     ...ownPlace(account, env),
     extensions: [packagedExtension(), ...helpers],
-    settings: options.settings ?? {},
+    settings: { ...(options.untrusted === true ? { 'security.workspace.trust.startupPrompt': 'never' } : {}), ...options.settings },
+    workspaceTrust: options.untrusted === true,
     ...(options.language === undefined ? {} : { language: options.language }),
     machineSettings: { ...clusterSettings(options, demo), ...options.machineSettings },
     chatModel: { url: model.url, name: MODEL_NAME, ...options.models },
@@ -113,7 +116,8 @@ async function launch(root: string, options: WorkbenchOptions, cleanups: (() => 
   cleanups.push(() => editor.stop());
   const context = await openBrowser(path.join(root, 'browser'), bench.browser);
   cleanups.push(() => context.close());
-  const openWindow = (): Promise<Page> => openEditorWindow(context, editor.url);
+  const openWindow = (of: 'folder' | 'nothing' = 'folder'): Promise<Page> =>
+    openEditorWindow(context, of === 'folder' ? editor.url : `http://127.0.0.1:${editor.port}/?ew=true`, options.untrusted !== true);
   return {
     page: await openWindow(),
     context,
@@ -140,11 +144,13 @@ function clusterSettings({ account }: WorkbenchOptions, demo: DemoProcess): Sett
   return account === undefined ? demoSettings(demo.config) : {};
 }
 
-async function openEditorWindow(context: BrowserContext, url: string): Promise<Page> {
+async function openEditorWindow(context: BrowserContext, url: string, hasChat: boolean): Promise<Page> {
   const blank = context.pages().find((page) => page.url() === 'about:blank');
   const page = blank ?? (await context.newPage());
   await page.goto(url);
   await page.locator('.monaco-workbench').waitFor({ timeout: 60_000 });
+  await page.locator('.statusbar-item', { hasText: 'Banksman' }).first().waitFor({ timeout: 150_000 });
+  if (!hasChat) return page;
   try {
     await openChat(page, MODEL_NAME);
   } catch (error) {
