@@ -1,10 +1,9 @@
 /** The trail as lines: OCSF (https://schema.ocsf.io), syslog and the journal. */
 import { hostname } from 'node:os';
 import type { AuditRecord } from '#kernel/audit-event';
-import { Fault } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
 import type { Sink } from '#kernel/ports/sink';
-import { datagramOutput, fileOutput, type Output, standardOutput, streamOutput } from './outputs.ts';
+import { datagramOutput, fileOutput, longestDatagram, type Output, standardOutput, streamOutput } from './outputs.ts';
 import { asciiJson, factsOf, type RecordFacts, type Weight } from './record-facts.ts';
 
 /** OCSF API Activity as JSON Lines, to a file, `stdout`, `unix:/path`, `tcp://host:port` or `tls://host:port`. */
@@ -47,7 +46,8 @@ export function openSyslogSink({
   readonly caFile?: string;
 }): Sink {
   const number = facilityNumbers[facility] ?? 10;
-  if (to.startsWith('udp:')) return toldBy(datagramOutput(to), (record) => syslogMessage(record, number));
+  if (to.startsWith('udp:'))
+    return toldBy(datagramOutput(to), (record) => fitted(record, longestDatagram, (one) => syslogMessage(one, number)));
   return toldBy(streamOutput(to, tls), (record) => {
     const message = syslogMessage(record, number);
     return `${Buffer.byteLength(message)} ${message}`;
@@ -72,13 +72,28 @@ const journalGreeting = 'banksman\n\n6\n1\n0\n0\n0\n';
 /** `LineMax=` of journald.conf(5), as it is where nobody set it: a longer line would be cut in two. */
 const journalLine = 48 * 1024;
 
-/** @throws {Fault} `sink_refused` for a record that is longer than a line of the journal */
 export function openJournalSink({ socket }: { readonly socket: string }): Sink {
   return toldBy(streamOutput(`unix:${socket}`, { greeting: journalGreeting }), (record) => {
-    const line = `<${severities[factsOf(record).weight]}>${asciiJson(record)}\n`;
-    if (line.length > journalLine) throw new Fault('sink_refused', `a record is longer than a line of the journal (${journalLine} bytes)`);
-    return line;
+    return fitted(record, journalLine, (one) => `<${severities[factsOf(one).weight]}>${asciiJson(one)}\n`);
   });
+}
+
+/** Longest text that a shortened record keeps of one attribute. */
+const keptText = 500;
+
+/**
+ * One that is too long for what it goes through is told without its long attributes: it says so (`banksman.shortened`: which, and how many bytes it would have
+ * been), and its hash names the record that the trail has whole.
+ */
+export function fitted(record: AuditRecord, most: number, frame: (record: AuditRecord) => string): string {
+  const whole = frame(record);
+  const bytes = Buffer.byteLength(whole);
+  if (bytes <= most) return whole;
+  const short = Object.entries(record.attributes).filter(([, value]) => (JSON.stringify(value) ?? '').length <= keptText);
+  const left = Object.keys(record.attributes).filter((key) => !short.some(([kept]) => kept === key));
+  const named = { 'banksman.shortened': { bytes, without: left.slice(0, 20).map((key) => key.slice(0, 100)) } };
+  const shortened = frame({ ...record, attributes: { ...Object.fromEntries(short), ...named } });
+  return Buffer.byteLength(shortened) <= most ? shortened : frame({ ...record, attributes: named });
 }
 
 const schemaVersion = '1.2.0';

@@ -120,7 +120,7 @@ function writeAll(socket: Socket, text: string): Promise<void> {
 }
 
 /** Longest text of one UDP datagram over IPv4. */
-const longestDatagram = 65_507;
+export const longestDatagram = 65_507;
 
 /** Each frame is a datagram. LIMIT: nobody says whether it arrives. @throws {Fault} `sink_refused` where one does not fit */
 export function datagramOutput(to: string): Output {
