@@ -87,20 +87,16 @@ function opaqueImport(text: string): string | undefined {
   return found === undefined ? undefined : `\`${found}\` hides what is imported; write the module's name as plain text in an import`;
 }
 
-/** One file per tool, named as the tool: `stop_vm` is `stopVm` in `src/tools/cluster/stop-vm.ts`, and nowhere else. */
+/** A tool is a constant named as the tool, in the file of its family: `stop_vm` is `stopVm` somewhere in `src/tools/<group>/`, and nowhere else. */
 function toolFileProblem({ file, text }: SourceFile): string | undefined {
   if (file.startsWith('src/kernel/')) return undefined;
-  const declarations = [...text.matchAll(/\bdefineTool(?:<[^(]*>)?\(/g)].length;
-  const [, group, base] = /^src\/tools\/([a-z]+)\/(.+)\.ts$/.exec(file) ?? [];
-  if (group === undefined || base === undefined) return declarations > 0 ? 'declares a tool outside src/tools/<group>/' : undefined;
-  if (declarations > 1) return `declares ${declarations} tools; one file per tool`;
-  // `support` holds what several tools share, `index` lists a group's tools.
-  return group === 'support' || base === 'index' ? undefined : misnamedTool(text, base);
-}
-
-function misnamedTool(text: string, base: string): string | undefined {
-  const constant = base.replace(/-(.)/g, (_match, letter: string) => letter.toUpperCase());
-  if (!new RegExp(`^export const ${constant}\\b`, 'm').test(text)) return `must export the tool as \`${constant}\``;
-  const name = base.replaceAll('-', '_');
-  return text.includes(`name: '${name}'`) ? undefined : `must declare the tool \`${name}\``;
+  if (!/^src\/tools\/[a-z]+\/.+\.ts$/.test(file))
+    return /\bdefineTool(?:<[^(]*>)?\(/.test(text) ? 'declares a tool outside src/tools/<group>/' : undefined;
+  const tools = text.matchAll(/^(export )?const (\w+) = defineTool(?:<[^(]*>)?\(\{\s*(?:\.\.\.\w+,\s*)?(?:name: '(\w+)')?/gm);
+  for (const [, exported, constant = '', name] of tools) {
+    const wanted = name?.replace(/_(.)/g, (_match, letter: string) => letter.toUpperCase());
+    if (wanted === undefined) return `must begin the tool \`${constant}\` with its name`;
+    if (exported === undefined || constant !== wanted) return `must export the tool \`${name}\` as \`${wanted}\``;
+  }
+  return undefined;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { SeenCertificate } from '#connectors/proxmox/verified-connector';
 import type { JsonObject } from '#kernel/json';
 import type { Permissions } from '#kernel/ports/cluster';
-import { rightsOf } from '#tools/cluster/get-permissions';
+import { rightsOf } from '#tools/cluster/whole-cluster';
 import { type ClusterConfig, clusterSchema } from '../config/config.ts';
 import { writePrivateFile } from '../config/private-file.ts';
 

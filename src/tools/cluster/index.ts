@@ -1,21 +1,12 @@
 /** The tools that look at a cluster, in the order they are listed. */
 import type { Tool } from '#kernel/tool';
-import { guestListTools } from '../support/list-guests.ts';
-import { nodeListTools } from '../support/node-lists.ts';
-import { getBackups } from './get-backups.ts';
-import { getCephStatus } from './get-ceph-status.ts';
-import { getClusterResources } from './get-cluster-resources.ts';
-import { getClusterStatus } from './get-cluster-status.ts';
-import { getGuest } from './get-guest.ts';
-import { getHaStatus } from './get-ha-status.ts';
-import { getMetrics } from './get-metrics.ts';
-import { getNodeStatus } from './get-node-status.ts';
-import { getNodeTemperature } from './get-node-temperature.ts';
-import { getPermissions } from './get-permissions.ts';
-import { getRecentTasks } from './get-recent-tasks.ts';
-import { getReplication } from './get-replication.ts';
-import { getStorage } from './get-storage.ts';
-import { getTask } from './get-task.ts';
+import { getCephStatus, getHaStatus, getReplication } from './availability.ts';
+import { getGuest, guestListTools } from './guests.ts';
+import { getMetrics } from './metrics.ts';
+import { getNodeStatus, getNodeTemperature, nodeListTools } from './nodes.ts';
+import { getBackups, getStorage } from './storage.ts';
+import { getRecentTasks, getTask } from './tasks.ts';
+import { getClusterResources, getClusterStatus, getPermissions } from './whole-cluster.ts';
 
 export const clusterTools: readonly Tool[] = [
   getClusterStatus,

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { demoSeed } from '#demo/initial-state';
 import type { Outcome } from '#kernel/outcome';
-import { rightsGroups } from '#tools/cluster/get-permissions';
+import { rightsGroups } from '#tools/cluster/whole-cluster';
 import { approvedCall, startWorld, type World } from './support.ts';
 
 let world: World | undefined;

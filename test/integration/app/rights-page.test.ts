@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { administratorPrivileges, demoSeed } from '#demo/initial-state';
 import type { AclEntry, AclSeed, TokenSeed } from '#demo/pve/access-control';
-import { rightsGroups } from '#tools/cluster/get-permissions';
+import { rightsGroups } from '#tools/cluster/whole-cluster';
 import { approvedCall, call, startWorld, type World } from './support.ts';
 
 let world: World | undefined;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { catalog } from '#app/catalog';
 import { type GuestCondition, inverseWords } from '#kernel/guest-condition';
 import { tagsIn } from '#kernel/resource';
-import { configurationInverse } from '#tools/support/set-configuration';
+import { configurationInverse } from '#tools/operations/configuration';
 
 const changing = catalog.filter((tool) => tool.tier === 'red' && tool.group === 'cluster');
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { rightsGroups } from '#tools/cluster/get-permissions';
+import { rightsGroups } from '#tools/cluster/whole-cluster';
 
 it('the page of rights has the privileges that the tools look for', () => {
   const page = readFileSync(path.join(import.meta.dirname, '../../../docs/rights.md'), 'utf8');

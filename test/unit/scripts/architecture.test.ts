@@ -53,7 +53,13 @@ describe('what the table allows passes', () => {
       'a comment about import()',
       { 'policy/a.ts': '/**\n * Loaded by import(…).\n */\n// createRequire is not used.\nexport const a = 1;\n' },
     ],
-    ['a tool named as its file', { 'tools/cluster/stop-vm.ts': "export const stopVm = defineTool({ name: 'stop_vm' });\n" }],
+    [
+      'the tools of one family in a file',
+      {
+        'tools/cluster/power.ts':
+          "export const stopVm = defineTool({ name: 'stop_vm' });\nexport const startVm = defineTool({\n  name: 'start_vm',\n});\n",
+      },
+    ],
   ])('%s', async (_name, sources) => {
     expect(await violations(sources)).toEqual([]);
   });
@@ -161,19 +167,19 @@ describe('what it does not allow is found', () => {
     ['a subpath import inside a folder', { 'kernel/a.ts': "export * from '#kernel/word';\n" }, 'write a relative import'],
     ['a cycle', { 'policy/a.ts': "export * from './b.ts';\n", 'policy/b.ts': "export * from './a.ts';\n" }, 'cycle: '],
     [
-      'a tool in the wrong file',
-      { 'tools/cluster/stop.ts': "export const stopVm = defineTool({ name: 'stop_vm' });\n" },
-      'must export the tool as `stop`',
+      'a tool that is not exported',
+      { 'tools/cluster/power.ts': "const stopVm = defineTool({ name: 'stop_vm' });\nexport const all = [stopVm];\n" },
+      'must export the tool `stop_vm` as `stopVm`',
     ],
     [
       'a tool under another name',
-      { 'tools/cluster/stop-vm.ts': "export const stopVm = defineTool({ name: 'kill_vm' });\n" },
-      'must declare the tool `stop_vm`',
+      { 'tools/cluster/power.ts': "export const stopVm = defineTool({ name: 'kill_vm' });\n" },
+      'must export the tool `kill_vm` as `killVm`',
     ],
     [
-      'two tools in one file',
-      { 'tools/cluster/a.ts': 'export const a = defineTool({});\nexport const b = defineTool({});\n' },
-      'declares 2 tools',
+      'a tool without its name at the top',
+      { 'tools/cluster/a.ts': "export const a = defineTool({ name: 'a' });\nexport const b = defineTool({ title: 'b', name: 'b' });\n" },
+      'must begin the tool `b` with its name',
     ],
     ['a tool outside the catalog', { 'app/a.ts': 'export const a = defineTool({});\n' }, 'declares a tool outside'],
   ])('%s', async (_name, sources, message) => {

@@ -1,13 +1,16 @@
+/** The tools that look at guests. */
 import * as z from 'zod';
-import { clusterArgument, nodeArgument, vmidArgument } from '#kernel/arguments';
+import { clusterArgument, nodeArgument, pagingArguments, vmidArgument } from '#kernel/arguments';
 import { reasonOf } from '#kernel/errors';
 import { isJsonObject, type JsonObject, type JsonValue, textOf } from '#kernel/json';
-import type { ClusterPort } from '#kernel/ports/cluster';
-import { describeTarget, type GuestTarget, targetWords } from '#kernel/resource';
-import { say } from '#kernel/text/message';
-import { defineTool } from '#kernel/tool';
+import { type ClusterPort, offlineStatus } from '#kernel/ports/cluster';
+import { describeTarget, type GuestTarget, type GuestType, targetWords } from '#kernel/resource';
+import { type Message, say } from '#kernel/text/message';
+import { defineTool, type Tool, type ToolContext, type ToolResult } from '#kernel/tool';
 import { realSnapshots } from '../support/condition.ts';
+import { type PagingInput, pageOf } from '../support/paging.ts';
 import { guestOf } from '../support/targets.ts';
+import { guestNeeds, listOutcome } from '../support/visible.ts';
 
 export const getGuest = defineTool({
   name: 'get_guest',
@@ -103,4 +106,68 @@ function usable(list: readonly (JsonValue | undefined)[]): string[] {
 
 function hasAddress({ addresses }: { readonly addresses: readonly string[] }): boolean {
   return addresses.length > 0;
+}
+
+interface GuestListing {
+  readonly name: string;
+  readonly type: GuestType;
+  /** The result's key, for example `vms`. */
+  readonly key: string;
+  readonly noun: string;
+  readonly headline: Message;
+  readonly which: string;
+  readonly others: string;
+}
+
+const listings: readonly GuestListing[] = [
+  {
+    name: 'get_vms',
+    type: 'qemu',
+    key: 'vms',
+    noun: 'VM',
+    headline: say`List the VMs`,
+    which: 'VMs (qemu)',
+    others: 'Containers: get_containers.',
+  },
+  {
+    name: 'get_containers',
+    type: 'lxc',
+    key: 'containers',
+    noun: 'container',
+    headline: say`List the containers`,
+    which: 'containers (lxc)',
+    others: 'VMs: get_vms.',
+  },
+];
+
+/** `get_vms` and `get_containers`: the same rows, one kind each. */
+export const guestListTools: readonly Tool[] = listings.map((listing) =>
+  defineTool({
+    name: listing.name,
+    title: `Get ${listing.noun}s`,
+    description: `The ${listing.which} of the Proxmox VE cluster: vmid, name, node, status, CPU, memory, tags. ${listing.others}`,
+    group: 'cluster',
+    tier: 'green',
+    impact: 'none',
+    permission: 'data:read',
+    input: z.strictObject({ cluster: clusterArgument, ...pagingArguments }),
+    touches: () => [],
+    headline: () => listing.headline,
+    run: (input, context) => listGuests(listing, input, context),
+  }),
+);
+
+async function listGuests(listing: GuestListing, input: PagingInput, context: ToolContext): Promise<ToolResult> {
+  const { api } = context.cluster();
+  const rows = (await api.guests(context.signal)).filter((guest) => guest.type === listing.type);
+  const count = (status: string) => rows.filter((guest) => guest.status === status).length;
+  const unknown = count(offlineStatus) === 0 ? '' : `, ${count(offlineStatus)} unknown (node offline)`;
+  // Of a filtered list it would count what the list leaves out.
+  const running = (input.filter ?? '') === '' ? `, ${count('running')} running${unknown}` : '';
+  const page = pageOf(
+    rows.map((guest) => guest.raw),
+    input,
+    { name: `${listing.key} of ${api.name}`, key: (row) => [Number(row['vmid'])] },
+  );
+  return listOutcome({ page, key: listing.key, noun: listing.noun, needs: guestNeeds, also: running }, api, context.signal);
 }

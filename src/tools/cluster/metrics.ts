@@ -1,3 +1,4 @@
+/** The tool that looks at how much was used over time. */
 import * as z from 'zod';
 import { clusterArgument, nodeArgument, vmidArgument } from '#kernel/arguments';
 import { Fault } from '#kernel/errors';

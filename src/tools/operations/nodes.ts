@@ -1,13 +1,14 @@
+/** What is done on nodes: commands, their services, and the nodes themselves. */
 import * as z from 'zod';
-import { clusterArgument, nodeArgument, reasonArgument, serviceArgument } from '#kernel/arguments';
-import { toFault } from '#kernel/errors';
+import { clusterArgument, nodeArgument, reasonArgument, serviceArgument, text } from '#kernel/arguments';
+import { Fault, toFault } from '#kernel/errors';
 import { notSent } from '#kernel/known-effect';
 import type { NodeShell, ShellResult } from '#kernel/ports/shell';
 import { nodeServices, targetWords } from '#kernel/resource';
 import { say } from '#kernel/text/message';
 import { defineTool, type Obstacle, type ToolContext, type ToolResult } from '#kernel/tool';
 import { overSsh } from '../support/obstacles.ts';
-import { serviceOf } from '../support/targets.ts';
+import { nodeOf, serviceOf } from '../support/targets.ts';
 
 /** How long a service may take to fall over again before it is asked how it is. */
 const settleMs = 3_000;
@@ -144,3 +145,98 @@ function onNode(node: string, command: string): string {
 function lastLine(stderr: string): string {
   return stderr.trim().split('\n').at(-1)?.replace(/\.$/, '') || 'no message';
 }
+
+export const executeSsh = defineTool({
+  name: 'execute_ssh',
+  title: 'Run a read-only command on a node',
+  description:
+    'Run one read-only diagnostic command on a Proxmox VE node over ssh such as `uptime`, `df -h` or `qm list`. Returns stdout, stderr and the exit code. Anything that changes the node is refused; a few that reach other hosts or collect a lot (`ping`, `dig`, `pvereport`) ask a person first. To restart a service use restart_service.',
+  group: 'cluster',
+  tier: 'yellow',
+  impact: 'none',
+  permission: 'system:execute:readonly',
+  outsideText: ['stdout', 'stderr'],
+  input: z.strictObject({
+    node: nodeArgument,
+    command: text('One read-only command line.'),
+    cluster: clusterArgument,
+    reason: reasonArgument,
+  }),
+  touches: ({ node, command }) => [
+    { kind: 'node', access: 'operate', node },
+    { kind: 'command', access: 'operate', surface: 'ssh', text: command },
+  ],
+  headline: (input, targets) => say`Run ${JSON.stringify(input.command)} on node ${nodeOf(targets).node}`,
+  precheck: (_input, { targets, cluster, signal }) =>
+    overSsh(signal, async () => {
+      await cluster().shell.exec(nodeOf(targets).node, 'true', signal);
+      return undefined;
+    }),
+  run: async (_input, context) => {
+    const { node } = nodeOf(context.targets);
+    const command = context.targets.find((target) => target.kind === 'command');
+    if (command === undefined) throw new Fault('internal_error', 'internal error: the command was not checked', { audience: 'bug' });
+    // What may have become of it the shell says, and hands back what it had printed.
+    context.noteEffect({ state: 'sent' });
+    // SECURITY: the canonical text that the policy allowed, not the model's.
+    const output = await context.cluster().shell.exec(node, command.text, context.signal);
+    const result = {
+      node,
+      command: command.text,
+      stdout: output.stdout,
+      stderr: output.stderr,
+      exit_code: output.exitCode ?? null,
+      ...(output.truncated ? { truncated: true } : {}),
+    };
+    if (output.exitCode === 0) return { ok: true, message: `\`${command.text}\` on ${node} ended with exit code 0`, result };
+    return {
+      ok: false,
+      code: 'command_failed',
+      message: `\`${command.text}\` on ${node} ended with ${output.exitCode === undefined ? `signal ${output.signal ?? 'unknown'}` : `exit code ${output.exitCode}`}`,
+      result,
+    };
+  },
+});
+
+export const wakeNode = defineTool({
+  name: 'wake_node',
+  title: 'Wake node',
+  description:
+    'Wake a powered-off Proxmox VE node by wake-on-LAN. It says that the packet was sent; after a minute or two look with get_cluster_status.',
+  group: 'cluster',
+  tier: 'yellow',
+  impact: 'reversible',
+  permission: 'cluster:operate',
+  input: z.strictObject({ node: nodeArgument, cluster: clusterArgument, reason: reasonArgument }),
+  touches: ({ node }) => [{ kind: 'node', access: 'operate', node }],
+  headline: (_input, targets) => say`Wake node ${nodeOf(targets).node}`,
+  run: async (_input, context) => {
+    const { node, online } = nodeOf(context.targets);
+    // Sent to an online node, too: it does no harm, and `online` may be a minute old.
+    context.noteEffect({ state: 'sent', what: 'a wake-up packet may have been sent' });
+    const { via, detail } = await context.cluster().waker.wake(node, context.signal);
+    const state = online ? 'the cluster says it is online already' : 'it is not known to be awake yet';
+    return {
+      ok: true,
+      message: `wake-on-LAN for node ${node} was sent (${detail}); ${state}`,
+      result: { node, sent: true, via, detail, online },
+      next: 'call get_cluster_status in a minute',
+    };
+  },
+});
+
+export const rebootNode = defineTool({
+  name: 'reboot_node',
+  title: 'Reboot node (always refused)',
+  description:
+    'Always refused: a node reboot is for a person at the console. The request is recorded. Do not call it; tell the user what you would have rebooted and why.',
+  group: 'cluster',
+  tier: 'black',
+  impact: 'irreversible',
+  permission: 'cluster:operate',
+  input: z.strictObject({ node: nodeArgument, cluster: clusterArgument, reason: reasonArgument }),
+  touches: ({ node }) => [{ kind: 'node', access: 'operate', node }],
+  headline: (_input, targets) => say`Reboot node ${nodeOf(targets).node}`,
+  // INVARIANT: black never runs. There is no code behind it to reach by mistake.
+  run: () => Promise.reject(new Fault('black_tier', 'a node reboot is never run by an agent', { audience: 'bug' })),
+});

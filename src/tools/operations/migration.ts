@@ -1,3 +1,4 @@
+/** Guests that move to another node. */
 import * as z from 'zod';
 import { guestOperationShape, nodeArgument } from '#kernel/arguments';
 import { noWayBack } from '#kernel/guest-condition';

@@ -1,13 +1,15 @@
+/** Commands in the workspace: run, undone, and what they changed that was held. */
 import * as z from 'zod';
-import type { RunEffects } from '#kernel/effects';
+import type { applyHeldTool, RunEffects, RunHistory, RunRecord } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import { notSent } from '#kernel/known-effect';
 import type { CommandRequest, CommandResult } from '#kernel/ports/command-runner';
-import type { CommandResource } from '#kernel/resource';
-import { type Message, say } from '#kernel/text/message';
+import type { CommandResource, HeldResource, Target } from '#kernel/resource';
+import { joined, type Message, plural, say } from '#kernel/text/message';
+import { showPlainly } from '#kernel/text/text';
 import { defineTool, type ToolContext } from '#kernel/tool';
-import { adviceOnLeftOut, askForHeld, changesOf, effectsWords, leftNothing } from '../support/changes.ts';
+import { adviceOnLeftOut, askForHeld, changeCounts, changesOf, effectsWords, leftNothing, namedPaths } from '../support/changes.ts';
 
 /** Bytes: the kernel takes 128 KiB for one argument (`execve(2)`). Files are written with heredocs. */
 const longestCommand = 120_000;
@@ -188,4 +190,111 @@ function resultOf(ended: CommandResult): JsonObject {
     ...(scanIncomplete ? { left_behind_incomplete: true } : {}),
     ...(ended.effects === undefined ? {} : { changes: changesOf(ended.effects) }),
   };
+}
+
+export const undoRun = defineTool({
+  name: 'undo_run',
+  title: 'Undo a run',
+  description:
+    'Take back what one of your own earlier calls changed in the workspace, byte for byte. The `run_id` is in its answer, of a command in `changes`. Refused where a file was changed since; what such a run sent over a network, or started elsewhere, is not taken back.',
+  group: 'workspace',
+  tier: 'yellow',
+  impact: 'reversible',
+  permission: 'system:execute:readonly',
+  input: z.strictObject({
+    run_id: z
+      .string()
+      .regex(/^[a-z0-9-]{1,60}$/, 'must be the `run_id` of an answer')
+      .meta({ description: 'The `run_id` of an earlier answer.' }),
+  }),
+  touches: () => [],
+  headline: ({ run_id: id }) => say`Undo run ${id} in the workspace`,
+  preview: async ({ run_id: id }, context) => {
+    const { record } = await ownRun(id, context);
+    return [
+      say`It was: ${showPlainly(record.title, 200)}`,
+      say`It takes back what it did: ${changeCounts(record)}.`,
+      say`Undoing it is not undone again.`,
+    ];
+  },
+  run: async ({ run_id: id }, context) => {
+    const { record, history } = await ownRun(id, context);
+    context.noteEffect({
+      state: 'sent',
+      what: 'the run was taken back, or will be by the next start',
+      next: 'look at the files before going on',
+    });
+    const undone = await history.undo(id, { force: false }).catch((thrown: unknown) => {
+      throw inTheWay(thrown);
+    });
+    return {
+      ok: true,
+      message: `undone: ${changeCounts(undone)}, by \`${showPlainly(record.title, 100)}\``,
+      result: { undone: id, ...namedPaths(undone) },
+    };
+  },
+});
+
+async function ownRun(id: string, context: ToolContext): Promise<{ readonly record: RunRecord; readonly history: RunHistory }> {
+  const history = await context.workspace().runner.history?.();
+  const record = (await history?.list())?.find((run) => run.id === id && run.agentId === context.agent.id);
+  // SECURITY: of other agents' runs not even that they are there.
+  if (history === undefined || record === undefined)
+    throw refusal('no_such_run', `you have no run \`${id}\` that is kept`, 'use the `run_id` of an answer of yours; old runs are not kept');
+  if (record.state === 'held')
+    throw refusal('not_undoable', 'these changes are held: nothing of them was applied', 'deny or leave their request');
+  return { record, history };
+}
+
+function refusal(code: string, message: string, next: string): Fault {
+  return new Fault(code, message, { next, effect: notSent });
+}
+
+/** Setting aside what is there now is for people. */
+function inTheWay(thrown: unknown): unknown {
+  if (!(thrown instanceof Fault) || !['undo_in_the_way', 'not_undoable', 'no_such_run'].includes(thrown.code)) return thrown;
+  const next =
+    'undo your later runs first; where somebody else changed it, ask the user, who can set it aside: `banksman runs undo ID --set-aside`';
+  return thrown.with({ effect: notSent, ...(thrown.code === 'undo_in_the_way' ? { next } : {}) });
+}
+
+export const applyHeld = defineTool({
+  name: 'apply_held' satisfies typeof applyHeldTool,
+  title: 'Apply held changes',
+  description: 'Applies changes that were held for a person, once that person has approved them.',
+  group: 'workspace',
+  tier: 'red',
+  impact: 'reversible',
+  // Whoever could make the changes may have them applied: a person decides.
+  permission: 'data:read',
+  internal: true,
+  impactOf: (targets) => (heldOf(targets)?.lost === true ? 'irreversible' : 'reversible'),
+  input: z.strictObject({ held: z.string().regex(/^[a-z0-9-]{1,60}$/) }),
+  touches: ({ held }) => [{ kind: 'held', access: 'operate', id: held }],
+  headline: ({ held }, targets) => {
+    const { changes = [], more = 0 } = heldOf(targets) ?? {};
+    const named = changes.slice(0, 3).map(({ path }) => showPlainly(path, 80));
+    const others = changes.length - named.length + more;
+    if (changes.length === 0) return say`Apply the held changes ${held}`;
+    const all = changes.length + more;
+    const names = others > 0 ? say`${joined(named)} and ${others} more` : joined(named);
+    return plural(all, say`Apply 1 held change: ${names}`, say`Apply ${all} held changes: ${names}`);
+  },
+  preview: async (_input, { targets }) =>
+    heldOf(targets)?.lost === true
+      ? [say`More goes than the journal keeps, so it cannot be undone.`]
+      : [say`Exactly these changes are applied, all or none.`],
+  run: async (_input, context) => {
+    const held = heldOf(context.targets);
+    const history = await context.workspace().runner.history?.();
+    if (held?.digest === undefined || history === undefined)
+      throw new Fault('held_gone', 'what was held is no longer kept', { audience: 'user', effect: notSent });
+    context.noteEffect({ state: 'sent', what: 'all of the held changes were applied, or none', next: 'look whether they are there' });
+    const effects = await history.applyHeld(held.id, held.digest);
+    return { ok: true, message: 'the held changes were applied', result: { changes: changesOf(effects) } };
+  },
+});
+
+function heldOf(targets: readonly Target[]): HeldResource | undefined {
+  return targets.find((target): target is HeldResource => target.kind === 'held');
 }
