@@ -12,6 +12,8 @@ export interface Text {
 export interface FoundTexts {
   /** First arguments of `t`, `l10n.t` and `listed`, and templates with the tag `say`. */
   readonly localized: readonly Text[];
+  /** What a `Fault` says, and what to do next, where it has no values. */
+  readonly told: readonly Text[];
   /** What a person may read, and no translation reaches. */
   readonly bare: readonly Text[];
   /** What cannot be looked up, in words. */
@@ -32,6 +34,7 @@ export function textsIn(name: string, source: string): FoundTexts {
   const { program, errors } = parseSync(name, source);
   if (errors[0] !== undefined) throw new Error(`${name}: ${errors[0].message}`);
   const localized: Text[] = [];
+  const told: Text[] = [];
   const bare: Text[] = [];
   const faults: string[] = [];
   const lineOf = (start: number) => source.slice(0, start).split('\n').length;
@@ -39,6 +42,7 @@ export function textsIn(name: string, source: string): FoundTexts {
   walk(program as unknown as Node, [], (node, parents) => {
     const text = literalText(node) ?? templateText(node);
     if (text !== undefined && isForPeople(text, node, parents)) bare.push(textAt(text, node));
+    told.push(...faultLiterals(node).map((own) => textAt(literalText(own) ?? '', own)));
     const said = messageText(node);
     if (said !== undefined) localized.push(textAt(said, node));
     if (!isTranslation(node)) return;
@@ -46,7 +50,7 @@ export function textsIn(name: string, source: string): FoundTexts {
     if (own !== undefined) localized.push(textAt(own, node));
     if (fault !== undefined) faults.push(`line ${lineOf(node.start)}: ${fault}`);
   });
-  return { localized, bare, faults };
+  return { localized, told, bare, faults };
 }
 
 /** The numbers of the places in a text, sorted, each once. */
@@ -81,6 +85,15 @@ function translationIn(node: Node): { readonly own?: string; readonly fault?: st
   if (own === undefined) return { fault: '`t` needs its text as one literal' };
   const isFilled = calleeOf(node) === 'listed' || placeholders(own).join() === values.map((_value, index) => index).join();
   return isFilled ? { own } : { own, fault: `the places in \`${own}\` and the ${values.length} values differ` };
+}
+
+/** Of `new Fault(code, message, { next })`: those that are literals. */
+function faultLiterals(node: Node): readonly Node[] {
+  if (node.type !== 'NewExpression' || calleeOf(node) !== 'Fault') return [];
+  const [, message, options] = argumentsOf(node);
+  const properties = options === undefined || !Array.isArray(options['properties']) ? [] : options['properties'].filter(isNode);
+  const next = properties.filter(({ key }) => isNode(key) && nameOf(key) === 'next').map(({ value }) => value);
+  return [message, ...next].filter(isNode).filter((one) => literalText(one) !== undefined);
 }
 
 /** Of say`…`. */

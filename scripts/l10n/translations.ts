@@ -88,7 +88,7 @@ export function pageFaults(pages: ReadonlyMap<string, string>, bundle: Bundle): 
 function saidElsewhere(): readonly Text[] {
   const files = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) => elsewhere.test(file));
   const said = files.map((file) => textsIn(file, readFileSync(path.join(root, 'src', file), 'utf8')));
-  return said.flatMap(({ localized }) => localized).filter(({ text }) => /\p{L}/u.test(text));
+  return said.flatMap(({ localized, told }) => [...localized, ...told]).filter(({ text }) => /\p{L}/u.test(text));
 }
 
 function catalogTitles(): readonly string[] {

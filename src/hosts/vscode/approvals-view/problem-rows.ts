@@ -1,6 +1,7 @@
 /** What keeps Banksman from working, as rows of the tree and as one sentence. */
 import type { Fault } from '#kernel/errors';
 import { showPlainly } from '#kernel/text/text';
+import { faultTexts } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 
 export interface ProblemRow {
@@ -15,7 +16,8 @@ export interface ProblemRow {
 /** A bad configuration has a row per named field; any other problem has one row. */
 export function problemRows(fault: Fault): readonly ProblemRow[] {
   if (fault.code !== 'bad_config') {
-    return [{ label: t('Could not start'), description: showPlainly(fault.message), tooltip: sentences(fault.message, fault.next) }];
+    const { message, next } = faultTexts(fault);
+    return [{ label: t('Could not start'), description: showPlainly(message), tooltip: sentences(message, next) }];
   }
   return configLines(fault).map((line) => {
     const field = /^`([^`]+)`: (.*)$/s.exec(line);
@@ -36,7 +38,7 @@ export function problemHeadline(fault: Fault): string {
 
 /** For a notification: the first problem, and how many more. */
 export function problemNotice(fault: Fault): string {
-  if (fault.code !== 'bad_config') return t('Banksman could not start: {0}', showPlainly(fault.message, 400));
+  if (fault.code !== 'bad_config') return t('Banksman could not start: {0}', showPlainly(faultTexts(fault).message, 400));
   const [first = '', ...more] = configLines(fault);
   const rest = more.length === 0 ? '' : t(' (and {0} more)', more.length);
   return t('Banksman: no tool runs until the settings are right. {0}{1}', showPlainly(first.replace(/^`/, '`banksman.'), 400), rest);
