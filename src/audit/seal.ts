@@ -1,7 +1,7 @@
 /** Links a record into the chain. */
 import { hash } from 'node:crypto';
 import type { AuditDraft, AuditRecord, ChainPoint } from '#kernel/audit-event';
-import { canonicalJson, type JsonObject } from '#kernel/json';
+import { canonicalJson } from '#kernel/json';
 
 /** What the first record names as its predecessor. */
 export const genesisHash = '0'.repeat(64);
@@ -25,6 +25,6 @@ export function seal(draft: AuditDraft, previous: ChainPoint | undefined, time: 
 
 /** SHA-256, in hex, over the canonical JSON of everything in the record but `hash` itself; keys nobody knows count, too. */
 export function hashOf(record: Omit<AuditRecord, 'hash'>): string {
-  const { hash: _own, ...sealed } = record as AuditRecord;
-  return hash('sha256', canonicalJson(sealed as unknown as JsonObject), 'hex');
+  const { hash: _own, ...sealed }: Omit<AuditRecord, 'hash'> & { readonly hash?: string } = record;
+  return hash('sha256', canonicalJson(sealed), 'hex');
 }

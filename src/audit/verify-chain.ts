@@ -39,11 +39,11 @@ export async function verifyChain(
     const flaw = flawOf(record, last ?? beginning.before(record), anchors);
     if (flaw === undefined) count += 1;
     else flaws.add(flaw);
-    const told = flaws.isEmpty() ? expected.onFit?.(record) : undefined;
+    const told = flaws.tell(record, expected.onFit);
     if (told !== undefined) await told;
     beginning.see(record);
     anchors.delete(record.sequence);
-    last = flaw === undefined ? record : pointAfter(record, last);
+    last = pointAfter(record, last, flaw);
   }
   const unfit = flaws.verdict(count);
   if (unfit !== undefined) return unfit;
@@ -56,7 +56,8 @@ export function createFlaws() {
   const named: Flaw[] = [];
   let all = 0;
   return {
-    isEmpty: () => all === 0,
+    /** Behind a flaw nobody is told of anything. */
+    tell: (record: AuditRecord, onFit: OnFit | undefined) => (all === 0 ? onFit?.(record) : undefined),
     add(flaw: Flaw): void {
       all += 1;
       if (named.length < mostNamed) named.push(flaw);
@@ -72,8 +73,9 @@ export function createFlaws() {
 /** Whatever hash the next record continues fits: that this one is damaged has been said. */
 const anyHash = '*';
 
-/** What the record after a flawed one is held against, so that one damage is named once. */
-export function pointAfter(record: AuditRecord, last: ChainPoint | undefined): ChainPoint {
+/** What the record after this one is held against: after a flawed one so that one damage is named once. */
+export function pointAfter(record: AuditRecord, last: ChainPoint | undefined, flaw: Flaw | undefined): ChainPoint {
+  if (flaw === undefined) return record;
   const sequence = Number.isSafeInteger(record.sequence) ? record.sequence : (last?.sequence ?? 0) + 1;
   // INVARIANT: a record that is whole in itself vouches for its hash, so that one put in another's place leaves its successor unfit.
   return { sequence, hash: safeHashOf(record) === record.hash ? record.hash : anyHash };

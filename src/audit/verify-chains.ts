@@ -28,19 +28,19 @@ export async function verifyChains({ records, keptSince, anchors, tree }: ChainR
     await leaves.see(record);
     const flaw = flawAt(record, read, { last: last.get(chain), keptSince, known });
     read += 1;
-    if (flaw === undefined) {
-      count += 1;
-      if (!flawed.has(chain)) await onFit?.(record);
-    } else {
+    if (flaw !== undefined) {
       flaws.add(flaw);
       flawed.add(chain);
+    } else {
+      count += 1;
+      if (!flawed.has(chain)) await onFit?.(record);
     }
-    if (record.chain !== undefined) last.set(chain, flaw === undefined ? record : pointAfter(record, last.get(chain)));
+    if (record.chain !== undefined) last.set(chain, pointAfter(record, last.get(chain), flaw));
   }
-  for (const flaw of cutOff(last, { keptSince, anchors })) flaws.add(flaw);
   const { leafless, lone } = await leaves.end();
-  for (const flaw of leafless) flaws.add(flaw);
-  return { ...(flaws.verdict(count) ?? allFit(count, last.size)), ...(lone.size === 0 ? {} : { lone }) };
+  for (const flaw of [...cutOff(last, { keptSince, anchors }), ...leafless]) flaws.add(flaw);
+  const verdict = flaws.verdict(count) ?? allFit(count, last.size);
+  return lone.size === 0 ? verdict : { ...verdict, lone };
 }
 
 function allFit(count: number, chains: number): ChainVerdict {

@@ -1,7 +1,7 @@
 /** Verifies a stored trail from its first record to its head. */
 import type { AuditRecord, ChainPoint, ChainVerdict } from '#kernel/audit-event';
 import type { AuditLog } from '#kernel/ports/audit-log';
-import type { ChainAnchor, ChainedAuditLog, TreeLeaf } from '#kernel/ports/chained-audit-log';
+import type { ChainAnchor, ChainedAuditLog, ChainReading, TreeLeaf } from '#kernel/ports/chained-audit-log';
 import { hashOfLeaf, withoutRecord } from './match-leaves.ts';
 import { type OnFit, verifyChain } from './verify-chain.ts';
 import { verifyChains } from './verify-chains.ts';
@@ -54,13 +54,18 @@ export async function verifyShared(
       reader?.restart();
       continue;
     }
-    const flaw = verdict.ok && reading.tree !== undefined ? await sharedTreeFlaw(audit, lone) : undefined;
+    const flaw = verdict.ok ? await sharedTreeFlaw(audit, reading, lone) : undefined;
     return flaw === undefined ? verdict : { ...verdict, ok: false, ...flaw };
   }
 }
 
 /** Leaves without a record, and hashes that do not fit together. */
-async function sharedTreeFlaw({ readChains, tree }: Pick<ChainedAuditLog, 'readChains' | 'tree'>, lone: ReadonlyMap<string, TreeLeaf>) {
+async function sharedTreeFlaw(
+  { readChains, tree }: Pick<ChainedAuditLog, 'readChains' | 'tree'>,
+  reading: Partial<Pick<ChainReading, 'tree'>>,
+  lone: ReadonlyMap<string, TreeLeaf>,
+) {
+  if (reading.tree === undefined) return undefined;
   const missing = new Map(lone);
   if (missing.size > 0)
     for await (const record of (await readChains()).records) {

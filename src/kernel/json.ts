@@ -43,10 +43,15 @@ function isInOrder(value: unknown): boolean {
   if (value === null) return true;
   if (Array.isArray(value)) return isListInOrder(value);
   // Others may say for themselves how they are written.
-  if (Object.getPrototypeOf(value) !== Object.prototype) return false;
-  const keys = Object.keys(value);
-  for (let index = 1; index < keys.length; index += 1) if ((keys[index] ?? '') <= (keys[index - 1] ?? '')) return false;
-  for (const key of keys) if (!isInOrder((value as JsonObject)[key])) return false;
+  return Object.getPrototypeOf(value) === Object.prototype && isObjectInOrder(value as JsonObject);
+}
+
+function isObjectInOrder(value: JsonObject): boolean {
+  let before: string | undefined;
+  for (const key of Object.keys(value)) {
+    if ((before !== undefined && key <= before) || !isInOrder(value[key])) return false;
+    before = key;
+  }
   return true;
 }
 

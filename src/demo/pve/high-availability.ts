@@ -1,5 +1,6 @@
 /** What the HA stack knows: its configuration, and what its manager has made of it. `ha-manager.ts` moves it on. */
 import { createHash } from 'node:crypto';
+import { textOf } from '#kernel/json';
 import type { GuestKind, GuestState } from './state.ts';
 
 export const haStates = ['started', 'stopped', 'enabled', 'disabled', 'ignored'] as const;
@@ -61,7 +62,7 @@ export function affinityOf(
   const others = (affinity: string) =>
     ha.rules.flatMap((rule) => {
       const row = rule as Readonly<Record<string, unknown>>;
-      const named = String(row['resources'] ?? '').split(',');
+      const named = (textOf(row['resources']) ?? '').split(',');
       const counts = row['type'] === 'resource-affinity' && row['affinity'] === affinity && row['disable'] !== 1 && named.includes(sid);
       return counts ? named.filter((one) => one !== sid && ha.resources.has(one)) : [];
     });
