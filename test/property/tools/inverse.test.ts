@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { catalog } from '#app/catalog';
 import { type GuestCondition, inverseWords } from '#kernel/guest-condition';
 import { tagsIn } from '#kernel/resource';
+import { english } from '#kernel/text/message';
 import { configurationInverse } from '#tools/operations/configuration';
 
 const changing = catalog.filter((tool) => tool.tier === 'red' && tool.group === 'cluster');
@@ -85,7 +86,7 @@ describe.each(changing.map((tool) => [tool.name, tool] as const))('%s', (_name, 
     expect(tool.precondition).toBeDefined();
     expect(tool.inverse).toBeDefined();
     const back = tool.inverse?.(own, [condition({ tags: 'old' })]) ?? { none: '' };
-    expect(inverseWords(back)).toMatch(/^(?:can be taken back by [a-z_]+|cannot be taken back: .{10,})/);
+    expect(english(inverseWords(back))).toMatch(/^(?:can be taken back by [a-z_]+|cannot be taken back: .{10,})/);
     const inverse = 'tool' in back ? catalog.find(({ name }) => name === back.tool) : undefined;
     expect('tool' in back).toBe(inverse !== undefined);
     expect(inverse === undefined || inverse.input.safeParse('tool' in back ? back.input : {}).success).toBe(true);
