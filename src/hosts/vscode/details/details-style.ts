@@ -1,4 +1,7 @@
-/** The style of our pages in the editor: the editor's own colours, so that it fits every theme, high contrast included. */
+/**
+ * The style of our pages in the editor: the editor's own colours, so that it fits every theme, high contrast included. A state has its colour in a
+ * mark before its word: as a text the themes' red and green have too little contrast.
+ */
 export const detailsStyle = `
 body { padding: 0 2em 3em; color: var(--vscode-foreground); font-family: var(--vscode-font-family); font-size: var(--vscode-font-size); }
 main { max-width: 60em; }
@@ -12,9 +15,9 @@ pre { background: var(--vscode-textCodeBlock-background); padding: .8em 1em; whi
 .plan { padding-left: 1.6em; }
 .plan li { margin: .7em 0; overflow-wrap: anywhere; }
 .word { color: var(--vscode-descriptionForeground); }
-.word.done { color: var(--vscode-charts-green, inherit); }
-.word.failed, .word.not-known { color: var(--vscode-errorForeground); }
-.word.not-run { color: var(--vscode-editorWarning-foreground); }
+.word.done { --state: var(--vscode-charts-green, var(--vscode-foreground)); }
+.word.failed, .word.not-known { --state: var(--vscode-errorForeground); }
+.word.not-run { --state: var(--vscode-editorWarning-foreground); }
 pre .add { color: var(--vscode-gitDecoration-addedResourceForeground, inherit); }
 pre .del { color: var(--vscode-gitDecoration-deletedResourceForeground, inherit); }
 details { margin: .6em 0; }
@@ -24,9 +27,10 @@ h1:focus { outline: none; }
 summary:focus-visible, pre:focus-visible { outline: 1px solid var(--vscode-focusBorder); outline-offset: 2px; }
 ul { margin: 0; padding-left: 1.3em; }
 .dim { color: var(--vscode-descriptionForeground); }
-.bad, .deny { color: var(--vscode-errorForeground); }
-.ask { color: var(--vscode-editorWarning-foreground); }
-.allow { color: var(--vscode-charts-green, var(--vscode-foreground)); }
+.bad, .deny { --state: var(--vscode-errorForeground); }
+.ask { --state: var(--vscode-editorWarning-foreground); }
+.allow { --state: var(--vscode-charts-green, var(--vscode-foreground)); }
+.bad:not(.banner)::before, .deny::before, .ask::before, .allow::before, .word.done::before, .word.failed::before, .word.not-known::before, .word.not-run::before { content: "■ " / ""; color: var(--state); }
 .banner { padding: .6em 1em; border-left: 4px solid var(--vscode-descriptionForeground); background: var(--vscode-textBlockQuote-background); }
 .banner.waits { border-color: var(--vscode-editorWarning-foreground); }
 .banner.bad { border-color: var(--vscode-errorForeground); color: inherit; }
