@@ -15,14 +15,21 @@ export async function sendPrompt(page: Page, text: string): Promise<void> {
 }
 
 export async function typePrompt(page: Page, text: string): Promise<void> {
-  // Cards of waiting calls hold editors, too.
-  await page.locator(`${INPUT} .monaco-editor[data-uri^="chatSessionInput"]`).click();
+  await focusInput(page);
   await page.keyboard.type(text);
+}
+
+/** By the mouse, as a person does; where notifications lie over it, which may come one after the other, by the keyboard's focus. */
+async function focusInput(page: Page): Promise<void> {
+  // Cards of waiting calls hold editors, too.
+  const input = page.locator(`${INPUT} .monaco-editor[data-uri^="chatSessionInput"]`);
+  await input.waitFor();
+  await input.click({ timeout: 5_000 }).catch(() => input.locator('.native-edit-context, textarea').first().focus());
 }
 
 /** As `sendPrompt`, where a name or command at the end opens a list that Enter would choose from. */
 export async function sendToParticipant(page: Page, text: string): Promise<void> {
-  await page.locator(`${INPUT} .monaco-editor[data-uri^="chatSessionInput"]`).click();
+  await focusInput(page);
   await page.keyboard.type(`${text} `);
   await page.locator('.suggest-widget.visible').waitFor({ state: 'detached', timeout: 10_000 });
   await page.keyboard.press('Enter');

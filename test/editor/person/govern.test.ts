@@ -203,10 +203,13 @@ it('stand in the activity with their agent’s name', async () => {
 it('are refused when the hook’s program is gone', async () => {
   const text = readFileSync(hookFile(), 'utf8');
   writeFileSync(hookFile(), text.replaceAll('cli.cjs', 'gone.cjs'));
-  const answer = await terminalUntil('a refusal', 'broken', (said, isThere) => isThere || said.includes('gone.cjs'));
-  expect(answer).toContain('gone.cjs');
-  ends.broken = { ok: true };
-  writeFileSync(hookFile(), text);
+  try {
+    const answer = await terminalUntil('a refusal', 'broken', (said, isThere) => isThere || said.includes('gone.cjs'));
+    expect(answer).toContain('gone.cjs');
+    ends.broken = { ok: true };
+  } finally {
+    writeFileSync(hookFile(), text);
+  }
 });
 
 it('are free where the folder’s settings switch hooks off, and *Doctor* says so', async () => {
