@@ -81,7 +81,7 @@ async function takeStory(bench: Workbench): Promise<void> {
   const frames: Frame[] = [];
   const shot = async (ms: number) => void frames.push({ png: await page.screenshot(), ms });
   await openApprovals(page);
-  await page.locator('.part.sidebar .monaco-list-row', { hasText: 'demo' }).first().waitFor({ timeout: 180_000 });
+  await page.locator('.part.sidebar .monaco-list-row', { hasText: '201 proxy' }).first().waitFor({ timeout: 180_000 });
   await page.locator('.notifications-toasts .notification-list-item').waitFor({ state: 'detached', timeout: 180_000 });
   await shot(1_500);
   await typePrompt(page, 'restart container 201 on pve');
