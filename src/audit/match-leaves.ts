@@ -84,6 +84,9 @@ function withoutLeaf({ sequence, chain = '' }: AuditRecord): Flaw {
 export function withoutRecord(lone: ReadonlyMap<string, TreeLeaf>): Flaw {
   const times = [...lone.values()].map(({ time }) => time);
   const oldest = new Date(times.reduce((one, other) => Math.min(one, other))).toISOString();
-  const message = `${lone.size === mostLone ? 'more than ' : ''}${lone.size} records whose hashes are in the tree are gone, the oldest of ${oldest}: they were removed or rewritten`;
+  const message =
+    lone.size === 1
+      ? `a record of ${oldest} whose hash is in the tree is gone: it was removed or rewritten`
+      : `${lone.size === mostLone ? 'more than ' : ''}${lone.size} records whose hashes are in the tree are gone, the oldest of ${oldest}: they were removed or rewritten`;
   return { broken: 0, message };
 }
