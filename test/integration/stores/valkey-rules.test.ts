@@ -425,13 +425,10 @@ describe('the trail of several writers', () => {
     await append(store, 1);
     const [, , [last] = ['']] = await members();
     await server.operator.zrem(log, last);
-    const lost = (count: number) => ({
-      ok: false,
-      message: expect.stringContaining(`${count} records whose hashes are in the tree are gone`),
-    });
-    expect(await verifyTrail(store.audit)).toMatchObject(lost(1));
+    const lost = (words: string) => ({ ok: false, message: expect.stringContaining(words) });
+    expect(await verifyTrail(store.audit)).toMatchObject(lost('whose hash is in the tree is gone'));
     await server.operator.zremrangebyrank(log, 0, 1);
-    expect(await verifyTrail(store.audit)).toMatchObject(lost(3));
+    expect(await verifyTrail(store.audit)).toMatchObject(lost('3 records whose hashes are in the tree are gone'));
     await server.operator.del('molis:tree:log', 'molis:tree:leaves');
     expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 1 });
   });
