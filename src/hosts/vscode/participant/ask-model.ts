@@ -128,6 +128,7 @@ async function callTool(tool: ToolDescription, input: unknown, { turn, deps: { r
       input,
       agent: (configured) => agentOf(turn, configured),
       call: abortOnCancel(turn.token),
+      isShownThere: true,
       // A plan is shown in the chat first: its dialog is opened by whoever has read it.
       ...(isPlan ? { waitMs: 0 } : {}),
     },

@@ -201,6 +201,7 @@ async function undoNamed(turn: SignalledTurn, { id }: RunRecord, { tools, runner
     // No model is in this: the tier is the one that the configuration has for whoever calls in a chat.
     agent: (configured) => ({ ...chatCaller(turn.request.toolInvocationToken, configured), label: participantLabel }),
     call: abortOnCancel(turn.token),
+    isShownThere: true,
   });
   sayCall(turn, tool, outcome);
   const isElsewhere = isJsonObject(outcome) && outcome.code === 'no_such_run';

@@ -12,10 +12,11 @@ interface CallProgress {
   end(): void;
 }
 
-/** @param cancel called when the person presses Cancel */
-export function showCallProgress(title: string, gate: HumanGate, cancel: () => void): CallProgress {
+/** @param cancel called when the person presses Cancel; undefined: it stays in the status bar */
+export function showCallProgress(title: string, gate: HumanGate, cancel: (() => void) | undefined): CallProgress {
   let shown = showProgress(title, ProgressLocation.Window);
   const becomeLong = () => {
+    if (cancel === undefined) return;
     shown.end();
     shown = showProgress(title, ProgressLocation.Notification, cancel);
   };

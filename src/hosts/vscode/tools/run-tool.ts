@@ -25,13 +25,16 @@ export interface ToolRun {
   readonly call: CallSignal;
   /** How long it waits for a person, in ms; absent: as configured. */
   readonly waitMs?: number;
+  /** Where the call was made its progress stands, and a way to cancel it: no notification comes over that. */
+  readonly isShownThere?: true;
 }
 
 /** Never rejects: what goes wrong is an outcome. Disposes `run.call`. */
 export async function runTool(runner: ToolRunner, run: ToolRun): Promise<Outcome> {
   try {
     return await runner.session.use((app) => {
-      const progress = showCallProgress(`Banksman: ${titleOf(run.tool)}`, runner.gate, () => run.call.abort());
+      const cancel = run.isShownThere === true ? undefined : () => run.call.abort();
+      const progress = showCallProgress(`Banksman: ${titleOf(run.tool)}`, runner.gate, cancel);
       return app
         .call({
           tool: run.tool.name,
