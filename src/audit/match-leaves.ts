@@ -38,12 +38,14 @@ function matchOf({ since, leaves }: LeafReading, keptSince: number): LeafMatch {
   const leafless = new Map<string, Flaw>();
   const pages = leaves[Symbol.asyncIterator]();
   let readUpTo = Number.NEGATIVE_INFINITY;
+  let isAtEnd = false;
   /** All leaves up to those that are clearly later. */
   const readUntil = async (time: number): Promise<void> => {
-    for (;;) {
-      const { value, done } = readUpTo < time ? await pages.next() : { done: true };
-      if (done === true || value === undefined) return;
-      for (const leaf of value) take(leaf);
+    while (readUpTo < time && !isAtEnd) {
+      const { value, done } = await pages.next();
+      const page: readonly TreeLeaf[] = done === true ? [] : value;
+      for (const leaf of page) take(leaf);
+      isAtEnd = page.length === 0;
     }
   };
   const take = (leaf: TreeLeaf): void => {
@@ -59,6 +61,9 @@ function matchOf({ since, leaves }: LeafReading, keptSince: number): LeafMatch {
       if (!lone.delete(hash) && time >= Math.max(since, keptSince) + slackMs) leafless.set(hash, withoutLeaf(record));
     },
     end: async () => {
+      await readUntil(Number.POSITIVE_INFINITY);
+      // A record that was written behind that end while others were read has its leaf there, too.
+      isAtEnd = leafless.size === 0;
       await readUntil(Number.POSITIVE_INFINITY);
       for (const [hash, { time }] of lone) if (time < keptSince + slackMs) lone.delete(hash);
       return { leafless: [...leafless.values()], lone };

@@ -23,7 +23,7 @@ export interface ChainReading {
 export interface LeafReading {
   /** Records from before this moment (ms since the epoch) may have none. */
   readonly since: number;
-  /** In pages. */
+  /** In pages. An empty one: there are no more by now, and whoever asks again gets what came since. */
   readonly leaves: AsyncIterable<readonly TreeLeaf[]>;
 }
 

@@ -218,12 +218,13 @@ export const placeOfHash = (keys: Keys, level: number, position: number): readon
   String(position % inBucket),
 ];
 
-async function* pagesOf(reader: TreeReader, { size, kept }: TreeState): AsyncGenerator<readonly StoredLeaf[]> {
-  for (let at = kept; at < size; ) {
-    const page = await reader.leaves(at, Math.min(pageSize, size - at));
-    if (page.length === 0) return;
-    yield page;
-    at += page.length;
+/** Leaves that were trimmed meanwhile are no end. */
+async function* pagesOf(reader: TreeReader, { kept }: TreeState): AsyncGenerator<readonly StoredLeaf[]> {
+  for (let at = kept; ; ) {
+    const page = await reader.leaves(at, pageSize);
+    const next = page.length > 0 ? at + page.length : Math.max(at, (await reader.state()).kept);
+    if (page.length > 0 || next === at) yield page;
+    at = next;
   }
 }
 
