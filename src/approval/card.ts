@@ -353,7 +353,9 @@ function isStep({ tool, input, title, impact, undo, after, wait_seconds: waits }
 }
 
 function isUndo(undo: unknown): boolean {
-  return isJsonObject(undo) && (typeof undo['none'] === 'string' || typeof undo['tool'] === 'string');
+  if (!isJsonObject(undo)) return false;
+  const { none, tool, loses } = undo;
+  return 'none' in undo ? typeof none === 'string' : typeof tool === 'string' && (loses === undefined || typeof loses === 'string');
 }
 
 function isGuest(guest: unknown): boolean {

@@ -104,14 +104,14 @@ function valueInWords(value: Value, language: Language): string {
   // Somebody's store may hold anything in the place of a text.
   if (!isValue(value, 0)) return JSON.stringify(value) ?? '';
   if (typeof value !== 'object') return String(value);
-  if ('text' in value) return inWords(value, language);
-  if ('at' in value) return clockTime(value.at, value.now, language.tag);
+  if (isMessage(value)) return inWords(value, language);
+  if (isMoment(value)) return clockTime(value.at, value.now, language.tag);
   return value.all.map((one) => valueInWords(one, language)).join(value.by);
 }
 
 /** The message that says just these words in English; else the words. SECURITY: so whoever writes messages to a store cannot show a reader of another language another thing. */
 export function wordsOf(stored: string, message: Message | undefined): Message {
-  return message !== undefined && english(message) === stored ? message : asIs(stored);
+  return isMessage(message) && english(message) === stored ? message : asIs(stored);
 }
 
 const mostDeep = 10;
@@ -125,7 +125,7 @@ export function isMessage(value: unknown, depth = 0): value is Message {
 }
 
 function areValues(values: unknown, depth: number): boolean {
-  return Array.isArray(values) && values.length <= mostValues && values.every((value) => isValue(value, depth));
+  return Array.isArray(values) && depth <= mostDeep && values.length <= mostValues && values.every((value) => isValue(value, depth));
 }
 
 function isValue(value: unknown, depth: number): boolean {
@@ -135,7 +135,7 @@ function isValue(value: unknown, depth: number): boolean {
   );
 }
 
-function isMoment(value: unknown): boolean {
+function isMoment(value: unknown): value is Moment {
   return isObject(value) && Number.isFinite(value['at']) && Number.isFinite(value['now']);
 }
 

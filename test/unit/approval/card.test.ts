@@ -51,6 +51,23 @@ describe('reviewCard', () => {
     expect(cardAt(30_000)).toMatchObject({ waits: false, detail: expect.stringContaining('since 14:02:10') });
   });
 
+  it('shows a plan that is none in every part as the call that it is', () => {
+    const step = { tool: 'stop_vm', input: { vmid: 100 }, title: 'Stop VM 100', impact: 'disruptive', after: [] };
+    const planWith = (undo: object) => ({
+      ...stopAction(),
+      tool: 'apply_plan',
+      arguments: { cluster: 'lab', steps: [{ ...step, undo }], blast: [], unknown: [] },
+    });
+    const shown = (undo: object) => cardOf({ action: planWith(undo) as unknown as EffectiveAction }).detail;
+    expect(shown({ tool: 'start_vm', input: {} })).toContain('it can be taken back by start_vm');
+    expect(shown({ none: 'it is gone', words: { text: 5 } })).toContain('it cannot be taken back: it is gone');
+    for (const odd of [
+      { tool: 'start_vm', loses: 5 },
+      { tool: 'start_vm', none: 5 },
+    ])
+      expect(shown(odd)).toContain('Call: apply_plan');
+  });
+
   it('leaves out what was not given', () => {
     const { claim: _, ...bare } = recordOf({ risk: [], agent: { id: 'mcp:laptop', host: 'mcp' } });
     const card = reviewCard(bare, { now, via: 'cli' });

@@ -99,4 +99,13 @@ describe('messages out of a store', () => {
     }
     expect(parseRequestDraft(JSON.stringify(draft))?.title).toBe('t');
   });
+
+  it('are read without harm, whatever stands in them', () => {
+    const odd = { text: 5, by: ', ', all: ['x'] };
+    for (const value of [odd, { ...odd, at: 1, now: 2 }]) expect(() => english({ text: '{0}', values: [value as never] })).not.toThrow();
+    expect(english(wordsOf('t', { text: 5 } as never))).toBe('t');
+    let lists: unknown = 'x';
+    for (let level = 0; level < 20_000; level += 1) lists = { by: '', all: [lists] };
+    expect(isMessage({ text: '{0}', values: [lists] })).toBe(false);
+  });
 });
