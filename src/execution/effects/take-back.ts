@@ -23,7 +23,10 @@ export async function takeBack(work: Work, parents: readonly Parent[]): Promise<
     if (places !== undefined && step.act === 'set') times.push(...unset(work, step, places));
     else if (!isBack(work, step, places)) left.push(step.path);
   }
-  await giveAttributes(work, work.plan.steps.flatMap(attributesBefore));
+  await giveAttributes(
+    work,
+    work.plan.steps.flatMap((step) => attributesBefore(work, step)),
+  );
   for (const parent of parents) giveMode(work, parent);
   await setTimes(work, [...times, ...parents]);
   // Only now: a directory may be led away while the times are set.
@@ -32,8 +35,10 @@ export async function takeBack(work: Work, parents: readonly Parent[]): Promise<
   return [...new Set([...left, ...[...gone, ...times.filter(isLost)].map(({ path }) => path)])];
 }
 
-function attributesBefore({ path, extended, before }: Step): readonly AttributeWish[] {
-  return extended === undefined || before === undefined ? [] : [{ path, from: extended.to, to: extended.from, mode: before.mode }];
+/** Another directory that has its name by now is somebody else's. */
+function attributesBefore(work: Work, { path, extended, before }: Step): readonly AttributeWish[] {
+  if (extended === undefined || before === undefined || String(lookAt(work, path)?.ino) !== before.inode) return [];
+  return [{ path, from: extended.to, to: extended.from, mode: before.mode }];
 }
 
 /** Of a repository to which somebody gave names since: git sweeps out what it does not need. */
