@@ -8,7 +8,7 @@ import { readerOf } from '#audit/verify-tree';
 import type { AuditTrail, SignedCheckpoint } from '#kernel/app';
 import { Fault } from '#kernel/errors';
 import { canonicalJson, type JsonObject } from '#kernel/json';
-import type { AuditLog, TrailTree } from '#kernel/ports/audit-log';
+import type { AuditLog, TrailTree, TreeState } from '#kernel/ports/audit-log';
 import { asOwnerOf, readPrivateFile, writePrivateFile } from '../config/private-file.ts';
 
 const keyFileName = 'log.key';
@@ -122,10 +122,8 @@ function createSigner(place: LogKeyPlace): (tree: TrailTree) => Promise<SignedCh
       known = undefined;
       throw thrown;
     });
-    const { origin } = await tree.state();
-    const key = verifierKey(origin, createPublicKey(privateKey));
-    await tree.announceKey(key);
-    const { size, first, end } = await tree.state();
+    const { key, state } = await announced(tree, privateKey);
+    const { origin, size, first, end } = state;
     if (size !== end - first + 1)
       throw new Fault(
         'audit_broken',
@@ -139,6 +137,15 @@ function createSigner(place: LogKeyPlace): (tree: TrailTree) => Promise<SignedCh
     const checkpoint = { origin, size, root };
     return { checkpoint, key, note: signNote(checkpointText(checkpoint), origin, privateKey) };
   };
+}
+
+/** The tree of a shared store gets its name with its first record, which may be the one that says who signs. */
+async function announced(tree: TrailTree, privateKey: KeyObject): Promise<{ readonly key: string; readonly state: TreeState }> {
+  const { origin } = await tree.state();
+  const key = verifierKey(origin, createPublicKey(privateKey));
+  await tree.announceKey(key);
+  const state = await tree.state();
+  return state.origin === origin ? { key, state } : announced(tree, privateKey);
 }
 
 /** Made where there is none yet. @throws {Fault} `bad` where what is kept is no key */
