@@ -7,6 +7,7 @@ import type { HeldChanges, LeftOut, RunEffects } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import { canonicalJson, type JsonValue } from '#kernel/json';
 import type { Unit } from './difference.ts';
+import type { AttributeChange } from './directory-attributes.ts';
 import { indexDigest } from './git-parts.ts';
 import { claim, hasMark, type Plan, readPlan, runIds, type Step } from './journal.ts';
 import { makePlan, nameOf, type PlanRequest } from './make-plan.ts';
@@ -171,12 +172,20 @@ function gone(): Fault {
 async function digestOf({ steps, agentId, workspaceRoot, keptBytes }: Plan, directory: string): Promise<string> {
   const hash = createHash('sha256');
   hash.update(canonicalJson({ agentId, workspaceRoot, keptBytes }));
-  for (const { act, path, kind, before, after, held, number } of steps) {
-    const facts = { act, path, kind, before: before ?? null, after: after === undefined ? null : lasting(after, act), held: held ?? null };
+  for (const { act, path, kind, before, after, extended, held, number } of steps) {
+    const facts = {
+      ...{ act, path, kind, before: before ?? null, after: after === undefined ? null : lasting(after, act), held: held ?? null },
+      ...(extended === undefined ? {} : { extended: attributesText(extended) }),
+    };
     hash.update(canonicalJson(facts as unknown as JsonValue));
     if (act === 'put') hash.update(await contentDigest(`${directory}/stage/${number}`, after));
   }
   return hash.digest('hex');
+}
+
+/** A name of an attribute need not be Unicode, and systems list them in any order. */
+function attributesText({ from, to }: AttributeChange): string {
+  return JSON.stringify([from, to].map((values) => Object.entries(values).toSorted(([one], [other]) => (one < other ? -1 : 1))));
 }
 
 /** The same bytes made twice are the same, whatever their inodes and times; where attributes are set, the times are what changes. */

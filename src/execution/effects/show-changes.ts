@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { ShownChange, ShownChanges } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import { unifiedDiff } from '#kernel/text/unified-diff';
+import type { AttributeChange } from './directory-attributes.ts';
 import { hasMark, type Plan, readApplied, readPlan, type Step } from './journal.ts';
 import { directoryOf, inHand, type JournalGround, without } from './run-plan.ts';
 import { linkText, look, readTree, type Stamp, stampOf, type Tree } from './stamp.ts';
@@ -85,11 +86,13 @@ interface Entry extends Sides {
   readonly why?: string;
   /** What goes with a directory that goes. */
   readonly tree?: Tree | undefined;
+  readonly extended?: AttributeChange | undefined;
 }
 
-async function entriesOf({ path, kind, before: was, after: is, act, held }: Step, { before, after }: Sides): Promise<readonly Entry[]> {
+async function entriesOf(step: Step, { before, after }: Sides): Promise<readonly Entry[]> {
+  const { path, kind, before: was, after: is, act, held, extended } = step;
   const tree = was?.type === 'directory' && act !== 'set' && before !== undefined ? await readTree(before) : undefined;
-  const top: Entry = { path, kind, was, is, before, after, ...(held === undefined ? {} : { why: held.why }), tree };
+  const top: Entry = { path, kind, was, is, before, after, ...(held === undefined ? {} : { why: held.why }), tree, extended };
   if (is?.type !== 'directory' || act === 'set' || after === undefined) return [top];
   const inside = (await readTree(after)).entries.map(
     (entry): Entry => ({ path: `${path}/${entry.path}`, kind: 'create', is: stampOf(entry.stats), after: `${after}/${entry.path}` }),
@@ -120,7 +123,7 @@ function diffOf({ was, is, before, after }: Entry, lines: number): readonly stri
 }
 
 function factsOf(entry: Entry, hasDiff: boolean): readonly string[] {
-  return [typeFact(entry), modeFact(entry), treeFact(entry), hasDiff ? undefined : bytesFact(entry)]
+  return [typeFact(entry), modeFact(entry), extendedFact(entry), treeFact(entry), hasDiff ? undefined : bytesFact(entry)]
     .filter((fact) => fact !== undefined)
     .flat();
 }
@@ -136,6 +139,14 @@ function modeFact({ was, is }: Entry): string | undefined {
   if (is === undefined || is.type === 'link') return undefined;
   if (is.type === 'file' && (is.mode & 0o7000) !== 0) return `mode ${octal(is.mode)}`;
   return was === undefined || was.type !== is.type || was.mode === is.mode ? undefined : `mode ${octal(was.mode)} to ${octal(is.mode)}`;
+}
+
+/** An access list is one of them, and says who may write there besides the mode. */
+function extendedFact({ extended }: Entry): string | undefined {
+  if (extended === undefined) return undefined;
+  const { from, to } = extended;
+  const names = Object.keys({ ...from, ...to }).filter((name) => from[name] !== to[name]);
+  return `other extended attributes: ${names.map((name) => name.toWellFormed()).join(', ')}`;
 }
 
 function treeFact({ tree }: Entry): string | undefined {
