@@ -23,10 +23,10 @@ export interface NodeAt extends HostAddress {
 /** Nobody logs in who only looks at a host key. */
 type Place = Omit<NodeAt, 'user'> & Partial<Pick<NodeAt, 'user'>>;
 
-/** `level` as ssh2 sets it on its errors (README, "Client events", `error`). */
+/** `level` as ssh2 sets it on its errors (README, "Client events", `error`). `code`: the system's; a number is why the server hung up (RFC 4253 §11.1). */
 interface Ssh2Error extends Error {
   readonly level?: string;
-  readonly code?: string;
+  readonly code?: string | number;
 }
 
 /** An error before the connection was ready. A refused host key is told from the check itself, not from here. */
@@ -40,8 +40,13 @@ export function connectFault(thrown: unknown, at: Place, identities: Identities)
     return new Fault('ssh_unreachable', `no ssh connection to ${where(at)}: the handshake failed (${reason})`, { next });
   }
   const next = 'check that the node is up (get_cluster_status), that sshd runs there, and its `host` and `port` in the `ssh` settings';
-  const words = error.code === undefined ? reason : phraseOf(error.code);
-  return new Fault('ssh_unreachable', `no ssh connection to ${where(at)}: ${words}`, { next, retryable: true });
+  return new Fault('ssh_unreachable', `no ssh connection to ${where(at)}: ${failureIn(error)}`, { next, retryable: true });
+}
+
+/** SECURITY: without the words of a server that hangs up, which nobody has recognized yet. */
+function failureIn({ code, message }: Ssh2Error): string {
+  if (typeof code === 'number') return `the server ended the connection (reason ${code})`;
+  return code === undefined ? firstLine(message) : phraseOf(code);
 }
 
 /** The server took none of our keys, or there was none to show. */

@@ -40,6 +40,11 @@ describe('connectFault', () => {
     expect(message).toBe(`no ssh connection to node \`pve\` (10.0.0.12:2222): ${words}`);
   });
 
+  it('says that the server hung up, and not in its words', () => {
+    const { message } = faults.connectFault(ssh2Error('Too many authentication failures', { code: 2 }), at, someKey);
+    expect(message).toBe('no ssh connection to node `pve` (ops@10.0.0.12:2222): the server ended the connection (reason 2)');
+  });
+
   it('keeps an address of IPv6 apart from its port', () => {
     expect(faults.timeoutFault({ ...at, host: 'fd00::11' }, 'too late').message).toBe('node `pve` (ops@[fd00::11]:2222): too late');
   });
