@@ -40,6 +40,12 @@ export function gainedTags(bearers: TagsOfGuests, members: ReadonlyMap<string, r
   return new Map(gained.filter(([, tags]) => tags.length > 0));
 }
 
+/** @param seen guests that are there: of others nobody knows what they bear */
+export function lostTagsOf(known: TagsOfGuests, bearers: TagsOfGuests, seen: ReadonlySet<number>): TagsOfGuests {
+  const lost = [...known].map(([vmid, tags]) => [vmid, tags.filter((tag) => bearers.get(vmid)?.includes(tag) !== true)] as const);
+  return new Map(lost.filter(([vmid, tags]) => seen.has(vmid) && tags.length > 0));
+}
+
 /** Both; each tag of a guest once. */
 export function withTags(known: TagsOfGuests, more: TagsOfGuests): TagsOfGuests {
   const all = new Map(known);

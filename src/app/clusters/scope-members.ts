@@ -8,8 +8,11 @@ import { gainedTags, type TagsOfGuests } from '#policy/deciding-tags';
 import { readPrivateFile, replacePrivateFile } from '../config/private-file.ts';
 
 export interface ScopeMembers {
-  /** Tags that guests bear without consent. A tag of which nothing is known yet has its bearers of now. @throws {Fault} `tag_memory_damaged` */
-  gained(bearers: TagsOfGuests): Promise<TagsOfGuests>;
+  /**
+   * Tags that guests bear without consent. A tag of which nothing is known yet has its bearers of now.
+   * @param lost tags that guests bore, and are seen without @throws {Fault} `tag_memory_damaged`
+   */
+  gained(bearers: TagsOfGuests, lost: TagsOfGuests): Promise<TagsOfGuests>;
   admit(vmid: number, tags: readonly string[]): Promise<void>;
 }
 
@@ -42,14 +45,25 @@ export function createScopeMembers({ folder, cluster, tags }: MembersOptions): S
   async function add(members: ReadonlyMap<string, readonly number[]>, more: ReadonlyMap<string, readonly number[]>) {
     const all = new Map(members);
     for (const [tag, vmids] of more) all.set(tag, [...new Set([...(members.get(tag) ?? []), ...vmids])]);
-    await replacePrivateFile(folder, name, `${JSON.stringify(Object.fromEntries(all))}\n`);
-    return all;
+    return keep(all);
+  }
+
+  /** SECURITY: what is out of a scope without its tag does not come back by whoever gives the tag again. */
+  async function without(members: ReadonlyMap<string, readonly number[]>, lost: TagsOfGuests) {
+    const isLost = (vmid: number, tag: string) => lost.get(vmid)?.includes(tag) === true;
+    if (![...members].some(([tag, vmids]) => vmids.some((vmid) => isLost(vmid, tag)))) return members;
+    return keep(new Map([...members].map(([tag, vmids]) => [tag, vmids.filter((vmid) => !isLost(vmid, tag))])));
+  }
+
+  async function keep(members: ReadonlyMap<string, readonly number[]>) {
+    await replacePrivateFile(folder, name, `${JSON.stringify(Object.fromEntries(members))}\n`);
+    return members;
   }
 
   return {
-    async gained(bearers) {
+    async gained(bearers, lost) {
       if (tags.size === 0) return new Map();
-      const known = await read();
+      const known = await without(await read(), lost);
       const unknown = [...tags].filter((tag) => !known.has(tag));
       const bearing = (tag: string) => [...bearers].flatMap(([vmid, own]) => (own.includes(tag) ? [vmid] : []));
       const members = unknown.length === 0 ? known : await add(known, new Map(unknown.map((tag) => [tag, bearing(tag)])));

@@ -7,7 +7,7 @@ import type { Log } from '#kernel/ports/log';
 import type { ConfiguredCluster, TagMemory } from '#pipeline/deps';
 import { derivedBy, takeInventory } from '#pipeline/inventory';
 import type { Role } from '#policy/blast/roles';
-import { type RememberedTags, type TagsOfGuests, withTags } from '#policy/deciding-tags';
+import { lostTagsOf, type RememberedTags, type TagsOfGuests, withTags } from '#policy/deciding-tags';
 import type { ProtectedList } from '#policy/protected-resources';
 import type { Scope } from '#policy/scopes/scopes';
 import type { Selector } from '#policy/scopes/selector';
@@ -65,7 +65,7 @@ export function createTagMemory({ cluster, stateDir, log, entries }: TagMemoryOp
       const kept = [...all].map(([vmid, tags]) => [vmid, tags.length === 1 ? tags[0] : tags]);
       await replacePrivateFile(place, name, `${JSON.stringify(Object.fromEntries(kept))}\n`);
     }
-    const gained = await members.gained(bearers);
+    const gained = await members.gained(bearers, lostTagsOf(known, bearers, seen));
     tell({ bore: all, gained }, bearers, seen);
     return { bore: all, gained };
   }
