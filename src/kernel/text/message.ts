@@ -64,7 +64,14 @@ export function plural(count: number, one: Message, other: Message): Message {
 }
 
 export function joined(all: readonly Value[], by = ', '): Message {
-  return { text: '{0}', values: [{ all, by }] };
+  let parts = all;
+  // A list may hold lists: none of them is longer than what counts as a value.
+  while (parts.length > mostValues) parts = inParts(parts).map((some): List => ({ all: some, by }));
+  return { text: '{0}', values: [{ all: parts, by }] };
+}
+
+function inParts(all: readonly Value[]): readonly (readonly Value[])[] {
+  return Array.from({ length: Math.ceil(all.length / mostValues) }, (_, part) => all.slice(part * mostValues, (part + 1) * mostValues));
 }
 
 export function timeOfDay(at: number, now: number): Message {

@@ -52,6 +52,15 @@ describe('a message', () => {
     expect(inGerman(timeOfDay(at, now))).toBe('20. Okt., 14:02:10');
   });
 
+  it('lists as many as there are', () => {
+    const names = Array.from({ length: 10_001 }, (_, index) => `s${index}`);
+    for (const length of [0, 1, 100, 101, 10_000, 10_001]) {
+      const message = joined(names.slice(0, length));
+      expect(english(message)).toBe(names.slice(0, length).join(', '));
+      expect(isMessage(message)).toBe(true);
+    }
+  });
+
   it('takes a word that anybody may write for no key of an object', () => {
     expect(inGerman(asListed('constructor'))).toBe('constructor');
     expect(inGerman(asListed('at {0}'))).toBe('at {0}');
