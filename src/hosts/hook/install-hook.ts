@@ -237,8 +237,8 @@ export function hookStanding(agent: string, project: string, offBy = switchedOff
 export function hookFindings(state: string, project: string, said: ReadonlyMap<string, readonly string[]> = new Map()): readonly Finding[] {
   const topic = 'hooks';
   const standings = hookAgents.map(({ name, title }) => ({ name, title, ...hookStanding(name, project, said.get(name)) }));
-  const files = standings.flatMap(({ there }) => there.map(({ file }) => file));
-  const lost = notes(state).filter(({ file }) => !files.includes(file));
+  // Whatever project it is of: a note is of any that a hook was put into.
+  const lost = notes(state).filter(({ file }) => !isOurs(readable(file) ?? ''));
   return [
     ...lost.map(
       ({ agent, kind, file }): Finding => ({
