@@ -96,6 +96,17 @@ export function stampOf({ config }: HookPlaces): string {
   return [file, path.join(path.dirname(file), 'agreed.json'), process.argv[1] ?? ''].map(stampOfFile).join(' ');
 }
 
+/** Looks whether what the stamp is of has changed since it looked last, and calls `changed` where it has. */
+export function onStampChange(stamp: () => string, changed: () => void): () => void {
+  let made = stamp();
+  return () => {
+    const now = stamp();
+    if (now === made) return;
+    made = now;
+    changed();
+  };
+}
+
 function stampOfFile(file: string): string {
   const found = statSync(file, { throwIfNoEntry: false, bigint: true });
   return found === undefined ? '-' : `${found.ino}:${found.size}:${found.mtimeNs}`;

@@ -27,15 +27,26 @@ export function registerHookAnswers({ session, log, stateDir, extensionPath }: A
   const end = () => {
     const ended = current?.listening;
     current = undefined;
-    ended?.then((listening) => listening.withdraw()).catch(() => undefined);
+    ended
+      ?.then((listening) => {
+        listening.withdraw();
+        return listening.closed();
+      })
+      .catch(() => undefined);
   };
   const start = async (folder: string): Promise<Listening> => {
     await loadParts();
     const { judgeHook, listen } = await import('#hosts/hook/serve-hooks');
-    const { windowSocket } = await import('#hosts/hook/places');
-    return listen(windowSocket(folder, stateDir), (question) =>
-      session.use((app) => judgeHook(app, question, { signal: over.signal, cliFile, ...workspaceRestriction() })),
+    const { onStampChange, stampOf, windowSocket } = await import('#hosts/hook/places');
+    // SECURITY: `hooks` stands in the machine's configuration file, and counts from the next call on.
+    const reread = onStampChange(
+      () => stampOf({}),
+      () => session.reload(),
     );
+    return listen(windowSocket(folder, stateDir), async (question) => {
+      reread();
+      return session.use((app) => judgeHook(app, question, { signal: over.signal, cliFile, ...workspaceRestriction() }));
+    });
   };
   const look = () => {
     const folder = firstFolder();
@@ -44,7 +55,11 @@ export function registerHookAnswers({ session, log, stateDir, extensionPath }: A
     if (folder === undefined) return;
     const listening = start(folder);
     current = { folder, listening };
-    listening.catch((thrown: unknown) => log.error(`hooks of this window's agent are answered elsewhere: ${reasonOf(thrown)}`));
+    listening.catch((thrown: unknown) => {
+      // The next App tries again.
+      if (current?.listening === listening) current = undefined;
+      log.error(`hooks of this window's agent are answered elsewhere: ${reasonOf(thrown)}`);
+    });
   };
   const stop = session.onChange(look);
   return {
