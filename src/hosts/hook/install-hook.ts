@@ -217,8 +217,11 @@ export interface HookStanding {
   readonly offBy: readonly string[];
 }
 
-/** @param offBy what an editor itself says of its own hooks; default: what its files say */
-export function hookStanding(agent: string, project: string, offBy = switchedOffBy(agent, project)): HookStanding {
+/** What switches off the hooks of an agent that are in all of these places. */
+type SaidOff = (kinds: readonly PlaceKind[]) => readonly string[];
+
+/** @param saidOff by an editor itself of its own hooks; default: what its files say */
+export function hookStanding(agent: string, project: string, saidOff: SaidOff = () => switchedOffBy(agent, project)): HookStanding {
   const { besideManaged: beside, holds } = installationOf(agent);
   const there = placesOf(agent).flatMap(({ kind, file }) => {
     const text = readable(fileAt(file, project));
@@ -227,14 +230,14 @@ export function hookStanding(agent: string, project: string, offBy = switchedOff
     return [{ kind, file: fileAt(file, project), text: `${text}${named}` }];
   });
   const isHeld = there.some((one) => one.kind === 'managed' && (holds?.test(one.text) ?? true));
-  return { there, isHeld, offBy: isHeld ? [] : offBy };
+  return { there, isHeld, offBy: isHeld ? [] : saidOff(there.map(({ kind }) => kind)) };
 }
 
 /**
  * Hooks that are there, were there, or are switched off in this project or account.
  * @param said by agent: as `hookStanding` takes it
  */
-export function hookFindings(state: string, project: string, said: ReadonlyMap<string, readonly string[]> = new Map()): readonly Finding[] {
+export function hookFindings(state: string, project: string, said: ReadonlyMap<string, SaidOff> = new Map()): readonly Finding[] {
   const topic = 'hooks';
   const standings = hookAgents.map(({ name, title }) => ({ name, title, ...hookStanding(name, project, said.get(name)) }));
   // Whatever project it is of: a note is of any that a hook was put into.

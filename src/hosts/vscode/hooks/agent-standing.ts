@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { workspace } from 'vscode';
 import type { HookAgent } from '#hosts/hook/agents';
 import type { HookStanding } from '#hosts/hook/install-hook';
+import type { PlaceKind } from '#hosts/hook/installations';
 import type { App, Finding } from '#kernel/app';
 import { showPlainly } from '#kernel/text/text';
 import { t } from '../l10n.ts';
@@ -16,22 +17,29 @@ export function projectFolder(): string {
   return firstFolder() ?? homedir();
 }
 
-/** What the editor itself says of the hooks of the agent in this window: its settings as they count, a folder's and an administrator's among them. */
-export function offInWindow(): readonly string[] {
+/** The key of each place in `chat.hookFilesLocations`. */
+const locations: Partial<Record<PlaceKind, string>> = { user: '~/.copilot/hooks', project: '.github/hooks' };
+
+/**
+ * What the editor itself says of the hooks of the agent in this window: its settings as they count, a folder's and an administrator's among them.
+ * @param kinds where hooks are: one that it reads is enough
+ */
+export function offInWindow(kinds: readonly PlaceKind[]): readonly string[] {
   const chat = workspace.getConfiguration('chat', workspace.workspaceFolders?.[0]?.uri);
-  const places = chat.get<Readonly<Record<string, unknown>>>('hookFilesLocations');
+  const read = chat.get<Readonly<Record<string, unknown>>>('hookFilesLocations');
+  const isRead = kinds.length === 0 || kinds.some((kind) => read?.[locations[kind] ?? ''] !== false);
   return [
     ...(workspace.isTrusted ? [] : [t('the folder, which nobody has trusted')]),
     ...(chat.get('useHooks') === false ? [t('the setting {0}', '`chat.useHooks`')] : []),
     ...(chat.get('hooks.allowManagedOnly') === true ? [t('the policy {0}', '`ChatAllowManagedHooksOnly`')] : []),
-    ...(places?.['~/.copilot/hooks'] === false ? [t('the setting {0}', '`chat.hookFilesLocations`')] : []),
+    ...(isRead ? [] : [t('the setting {0}', '`chat.hookFilesLocations`')]),
   ];
 }
 
 /** As the command line's, and with what only the window knows. */
 export async function doctorOfWindow(app: App, signal: AbortSignal, stateDir: string): Promise<readonly Finding[]> {
   const { hookFindings } = await import('#hosts/hook/install-hook');
-  const said = new Map([[windowAgent, offInWindow()]]);
+  const said = new Map([[windowAgent, offInWindow]]);
   return [...(await app.doctor(signal)), ...hookFindings(stateDir, projectFolder(), said)];
 }
 

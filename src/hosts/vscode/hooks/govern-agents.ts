@@ -65,7 +65,7 @@ interface AgentRow extends Choice {
 async function chooseAgent(hooks: Hooks): Promise<AgentRow | 'activity' | undefined> {
   const { hookAgents } = await import('#hosts/hook/agents');
   const rows = hookAgents.map((agent): AgentRow => {
-    const standing = hooks.hookStanding(agent.name, projectFolder(), agent.name === windowAgent ? offInWindow() : undefined);
+    const standing = hooks.hookStanding(agent.name, projectFolder(), agent.name === windowAgent ? offInWindow : undefined);
     const { word, meaning } = standingWords(agent, standing);
     return { agent, standing, title: agent.title, label: agent.title, description: word, detail: meaning };
   });

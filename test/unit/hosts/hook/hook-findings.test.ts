@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { carryOut, hookFindings, plannedInstall } from '#hosts/hook/install-hook';
+import { carryOut, hookFindings, hookStanding, plannedInstall } from '#hosts/hook/install-hook';
 
 let folder: string;
 
@@ -19,8 +19,18 @@ it('misses a hook that was taken out of any project, and none that is there', ()
   writeFileSync(program, '');
   const change = plannedInstall('vscode', 'project', other, program);
   carryOut(change, state, true);
-  const gone = () => hookFindings(state, mine, new Map([['vscode', []]])).filter(({ message }) => message.includes(other));
+  const gone = () => hookFindings(state, mine, new Map([['vscode', () => []]])).filter(({ message }) => message.includes(other));
   expect(gone()).toEqual([]);
   rmSync(change.file);
   expect(gone()).toMatchObject([{ state: 'failed', message: expect.stringContaining('is gone') }]);
+});
+
+it('asks an editor what is switched off by where the hooks are', () => {
+  const program = path.join(folder, 'cli.cjs');
+  writeFileSync(program, '');
+  carryOut(plannedInstall('vscode', 'project', folder, program), path.join(folder, 'state'), true);
+  // One of the account that runs the tests may be there, too.
+  const { there, offBy } = hookStanding('vscode', folder, (kinds) => kinds.map((kind) => `not ${kind}`));
+  expect(offBy).toEqual(there.map(({ kind }) => `not ${kind}`));
+  expect(offBy).toContain('not project');
 });
