@@ -103,9 +103,12 @@ export function plannedUninstall(
 ): HookChange {
   const file = placeOf(agent, kind, project);
   const now = textAt(file);
-  if (now === undefined || !isOurs(now))
-    throw new Fault('not_installed', `there is no hook of Banksman’s in ${file}`, { audience: 'user' });
   const noted = noteOf(noteFile(state, file));
+  if (now === undefined || !isOurs(now)) {
+    if (noted === undefined) throw new Fault('not_installed', `there is no hook of Banksman’s in ${file}`, { audience: 'user' });
+    // What is left of it is the note, by which `doctor` misses it.
+    return { agent, kind, file, before: now, after: now, difference: ['(the hook is out of it already, and is missed no more)'] };
+  }
   const { besideManaged } = installationOf(agent);
   const beside = kind === 'managed' && besideManaged ? { file: besideManaged.file, text: '' } : undefined;
   const after = noted?.after === now ? noted.before : withoutOurs(now, file);

@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { carryOut, hookFindings, hookStanding, plannedInstall } from '#hosts/hook/install-hook';
+import { carryOut, hookFindings, hookStanding, plannedInstall, plannedUninstall } from '#hosts/hook/install-hook';
 
 let folder: string;
 
@@ -23,6 +23,11 @@ it('misses a hook that was taken out of any project, and none that is there', ()
   expect(gone()).toEqual([]);
   rmSync(change.file);
   expect(gone()).toMatchObject([{ state: 'failed', message: expect.stringContaining('is gone') }]);
+  // As its remedy says.
+  carryOut(plannedUninstall('vscode', 'project', { project: other, state }), state, false);
+  expect(gone()).toEqual([]);
+  expect(existsSync(change.file)).toBe(false);
+  expect(() => plannedUninstall('vscode', 'project', { project: other, state })).toThrow('there is no hook');
 });
 
 it('asks an editor what is switched off by where the hooks are', () => {
