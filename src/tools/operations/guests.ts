@@ -226,7 +226,7 @@ export const deleteGuest = defineTool({
     const snapshots = realSnapshots(rows).length;
     return [
       ...diskFacts(look.config),
-      ...(snapshots === 0 ? [] : [plural(snapshots, say`1 snapshot go with it`, say`${snapshots} snapshots go with it`)]),
+      ...(snapshots === 0 ? [] : [plural(snapshots, say`1 snapshot goes with it`, say`${snapshots} snapshots go with it`)]),
       backups,
       purge ? say`it is taken out of backup jobs, replication and HA` : say`backup jobs keep its number`,
     ];

@@ -71,7 +71,7 @@ export const migrateGuest = defineTool({
       stateFact(look),
       ...(look.state.haState === undefined ? [] : [say`the HA manager moves it, when it gets round to it`]),
       ...diskFacts(look.config),
-      plural(there, say`1 guests run on ${target}`, say`${there} guests run on ${target}`),
+      plural(there, say`1 guest runs on ${target}`, say`${there} guests run on ${target}`),
     ];
   },
   run: async ({ with_local_disks: localDisks }, context) => {

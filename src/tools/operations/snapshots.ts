@@ -243,7 +243,7 @@ export const deleteSnapshot = defineTool({
     const others = Math.max(0, rows.length - 1);
     return [
       Number(own['vmstate'] ?? 0) === 1 ? say`taken ${age}, with the guest’s memory` : say`taken ${age}`,
-      plural(others, say`1 other snapshots stay`, say`${others} other snapshots stay`),
+      plural(others, say`1 other snapshot stays`, say`${others} other snapshots stay`),
     ];
   },
   run: ({ name }, context) => {
