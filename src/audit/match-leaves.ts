@@ -41,7 +41,8 @@ function matchOf({ since, leaves }: LeafReading, keptSince: number): LeafMatch {
   let isAtEnd = false;
   /** All leaves up to those that are clearly later. */
   const readUntil = async (time: number): Promise<void> => {
-    while (readUpTo < time && !isAtEnd) {
+    for (;;) {
+      if (readUpTo >= time || isAtEnd) return;
       const { value, done } = await pages.next();
       const page: readonly TreeLeaf[] = done === true ? [] : value;
       for (const leaf of page) take(leaf);
