@@ -16,6 +16,8 @@ const mostEntry = 0xffff;
 export interface TilesWritten {
   readonly checkpoint: Checkpoint;
   readonly tiles: number;
+  /** Tiles of leaves that have left the store; the hashes above them are written. */
+  readonly tilesLacking: number;
   /** Bundles of entries; those that are lacking had a record that has left the trail, or one too long for the format. */
   readonly bundles: { readonly written: number; readonly lacking: number };
 }
@@ -31,27 +33,33 @@ export async function writeTiles(options: StoreOptions, folder: string): Promise
     const { checkpoint, note } = await trailLog(store.audit, options).checkpoint();
     const { tree } = store.audit;
     if (tree === undefined) throw new Fault('no_tree', 'this trail has no tree');
-    const tiles = await writeHashes(tree, checkpoint.size, folder);
+    const { written: tiles, lacking: tilesLacking } = await writeHashes(tree, checkpoint.size, folder);
     const bundles = await writeEntries(tree, { size: checkpoint.size, folder });
     // Last: what a checkpoint needs is there before it.
     await writeFile(join(folder, 'checkpoint'), note, { mode: 0o600 });
-    return { checkpoint, tiles, bundles };
+    return { checkpoint, tiles, tilesLacking, bundles };
   } finally {
     await store.close();
   }
 }
 
-async function writeHashes(tree: TrailTree, size: number, folder: string): Promise<number> {
+export async function writeHashes(
+  tree: TrailTree,
+  size: number,
+  folder: string,
+): Promise<{ readonly written: number; readonly lacking: number }> {
   const read = readerOf(tree);
-  let tiles = 0;
+  let [written, lacking] = [0, 0];
   for (let [level, count] = [0, size]; count > 0; [level, count] = [level + 1, Math.floor(count / tileWidth)])
     for (const { number, width } of tilesOf(count)) {
       const hashes = await read(level * tileHeight, number * tileWidth, width);
-      if (hashes.length !== width) throw new Fault('audit_broken', `the tree lacks hashes of level ${level * tileHeight}`);
-      await keep(join(folder, 'tile', String(level), tilePath(number, width)), Buffer.concat(hashes));
-      tiles += 1;
+      if (hashes.length === width) {
+        await keep(join(folder, 'tile', String(level), tilePath(number, width)), Buffer.concat(hashes));
+        written += 1;
+      } else if (level === 0 && number * tileWidth + width <= (await tree.state()).kept) lacking += 1;
+      else throw new Fault('audit_broken', `the tree lacks hashes of level ${level * tileHeight}`);
     }
-  return tiles;
+  return { written, lacking };
 }
 
 async function writeEntries(

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { trailLog } from '#app/store/trail-log';
+import { writeHashes } from '#app/store/trail-tiles';
 import { compareTrail } from '#audit/compare-trail';
 import { consistencyPath, leafHash, rootOf, verifyConsistency } from '#audit/merkle';
 import { verifyTrail } from '#audit/verify-trail';
@@ -68,6 +69,7 @@ describe('leaves that have left', { timeout: 120_000 }, () => {
     await expect(prove(3)).rejects.toMatchObject({ code: 'not_kept' });
     expect(await prove(2112)).toMatchObject({ record: expect.any(String) });
     expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 11 });
+    expect(await writeHashes(treeOf(store), 2112, temporaryFolder())).toEqual({ written: 4 + 1, lacking: 5 });
     const rewritten = { ...old[1]!, root: old[0]!.root };
     expect(await compareTrail(store.audit, since(rewritten))).toMatchObject({ ok: false });
   });

@@ -102,7 +102,8 @@ async function tiles(words: readonly string[], options: CommandOptions): Promise
   if (options.json) printJson(written);
   else {
     const lacking = bundles.lacking === 0 ? '' : `; ${bundles.lacking} lack records that have left the trail, or are too long`;
-    printText(`${made.size} records: ${written.tiles} tiles, ${bundles.written} bundles of entries${lacking}`);
+    const left = written.tilesLacking === 0 ? '' : ` (${written.tilesLacking} more are of leaves that have left the store)`;
+    printText(`${made.size} records: ${written.tiles} tiles${left}, ${bundles.written} bundles of entries${lacking}`);
   }
   return 0;
 }
