@@ -140,7 +140,7 @@ function crashFault(cause: unknown): Fault {
 /** What the store's worker and its client say to each other over the message port. */
 type RequestCalls = { [Name in Exclude<keyof RequestStore, 'onChange'> as `requests.${Name}`]: RequestStore[Name] };
 type AuditCalls = { [Name in Exclude<keyof AuditLog, 'tree'> as `audit.${Name}`]: AuditLog[Name] };
-type TreeCalls = { [Name in Exclude<keyof TrailTree, 'pin'> as `tree.${Name}`]: Required<TrailTree>[Name] };
+type TreeCalls = { [Name in Exclude<keyof TrailTree, 'pin' | 'begin'> as `tree.${Name}`]: Required<TrailTree>[Name] };
 type SecurityCalls = { [Name in Exclude<keyof SecurityStore, 'onChange'> as `security.${Name}`]: SecurityStore[Name] };
 type CodeCalls = { [Name in keyof CodeStore as `codes.${Name}`]: CodeStore[Name] };
 type CareCalls = { [Name in keyof StoreCare as `care.${Name}`]: StoreCare[Name] };

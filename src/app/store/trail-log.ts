@@ -139,13 +139,13 @@ function createSigner(place: LogKeyPlace): (tree: TrailTree) => Promise<SignedCh
   };
 }
 
-/** The tree of a shared store gets its name with its first record, which may be the one that says who signs. */
+/** A key signs for a name: the tree of a shared store without any record has none yet. */
 async function announced(tree: TrailTree, privateKey: KeyObject): Promise<{ readonly key: string; readonly state: TreeState }> {
+  if ((await tree.state()).origin === '') await tree.begin?.();
   const { origin } = await tree.state();
   const key = verifierKey(origin, createPublicKey(privateKey));
   await tree.announceKey(key);
-  const state = await tree.state();
-  return state.origin === origin ? { key, state } : announced(tree, privateKey);
+  return { key, state: await tree.state() };
 }
 
 /** Made where there is none yet. @throws {Fault} `bad` where what is kept is no key */

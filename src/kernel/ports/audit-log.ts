@@ -21,6 +21,8 @@ export interface TrailTree {
    * @throws {Fault} `store_unconfirmed`
    */
   pin?(size: number): Promise<void>;
+  /** Gives the tree its name where no record has done so yet. Absent where it has one from the start. */
+  begin?(): Promise<void>;
   /** Writes down (`audit.key`) that this key signs checkpoints from now on; nothing where the trail has said so. */
   announceKey(verifierKey: string): Promise<void>;
 }

@@ -27,7 +27,7 @@ export interface Store {
 
 /** An engine on this machine. */
 export interface LocalStore extends Store {
-  readonly audit: AuditLog & { readonly tree: Required<Omit<TrailTree, 'pin'>> };
+  readonly audit: AuditLog & { readonly tree: Required<Omit<TrailTree, 'pin' | 'begin'>> };
   readonly codes: CodeStore;
   readonly personas: PersonaLedger;
   readonly care: StoreCare;

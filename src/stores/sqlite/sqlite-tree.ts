@@ -18,7 +18,7 @@ interface TreeDeps {
   readonly append: (tx: Transaction, draft: AuditDraft) => AuditRecord;
 }
 
-export function createSqliteTree(database: Database, { headOf, append }: TreeDeps): Required<Omit<TrailTree, 'pin'>> {
+export function createSqliteTree(database: Database, { headOf, append }: TreeDeps): Required<Omit<TrailTree, 'pin' | 'begin'>> {
   return {
     state: () =>
       database.read((tx) => {

@@ -42,6 +42,11 @@ interface Adding {
   readonly hasTree: boolean;
 }
 
+/** What a tree is called, and since when it is there: other trees of the same keys have other names. */
+export function freshOrigin(now: number): string {
+  return `banksman/trail/${randomBytes(16).toString('hex')} ${Math.floor(now)}`;
+}
+
 /**
  * INVARIANT: a record and its leaf come about together. An entry that is sent a second time changes nothing in the log and leaves a second leaf,
  * which is of a record that is there. The tree gets its name with the first leaf: where all was deleted, it is another one.
@@ -49,9 +54,7 @@ interface Adding {
 export function addEntries({ keys, now }: LeafPlace, transaction: Transaction, { entries, hasTree }: Adding): Transaction {
   const logged = transaction.zadd(keys.log, ...entries.flatMap(({ score, member }) => [score, member]));
   if (!hasTree) return logged;
-  return logged
-    .hsetnx(keys.tree, 'origin', `banksman/trail/${randomBytes(16).toString('hex')} ${Math.floor(now())}`)
-    .rpush(keys.leaves, ...entries.map(leafBytes));
+  return logged.hsetnx(keys.tree, 'origin', freshOrigin(now())).rpush(keys.leaves, ...entries.map(leafBytes));
 }
 
 /** Adds them in one command, or one transaction. */

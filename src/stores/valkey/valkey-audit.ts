@@ -11,7 +11,6 @@ import type { TrailEntry, TrailReader } from './read-trail.ts';
 import { createValkeyTree, type TreeDeps } from './valkey-tree.ts';
 
 export interface AuditDeps extends TreeDeps {
-  readonly now: () => number;
   readonly ring: () => void;
 }
 

@@ -16,7 +16,7 @@ import type { Keys } from './keys.ts';
 import type { TrailReader } from './read-trail.ts';
 import type { Replication } from './store-context.ts';
 import type { ValkeyRole } from './store-url.ts';
-import { leafLength, type StoredLeaf, storedLeaf } from './tree-leaves.ts';
+import { freshOrigin, leafLength, type StoredLeaf, storedLeaf } from './tree-leaves.ts';
 
 export interface TreeDeps {
   readonly connections: Connections;
@@ -24,6 +24,7 @@ export interface TreeDeps {
   readonly chain: AuditChain;
   readonly trail: TrailReader;
   readonly replication: Replication;
+  readonly now: () => number;
 }
 
 /** Who may add to the tree; then who may look at it alone. */
@@ -46,6 +47,9 @@ export function createValkeyTree(deps: TreeDeps): TrailTree & { reading(): Promi
       level === 0 ? reader.leaves(from, count).then((leaves) => leaves.map(({ hash }) => hash)) : reader.above(level, from, count),
     records: (from, count) => recordsOf(deps, reader, { from, count }),
     find: (hash) => findLeaf(deps, reader, hash),
+    begin: async () => {
+      await deps.connections.asAny(treeWriters, (client) => client.hsetnx(deps.keys.tree, 'origin', freshOrigin(deps.now())));
+    },
     announceKey: (key) => announceKey(deps, key),
     pin: (size) => pin(deps, size),
     reading: async () => {
