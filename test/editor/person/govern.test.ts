@@ -116,6 +116,8 @@ async function terminalUntil(what: string, name: string, isIt: (answer: string, 
     what,
     async () => {
       tries += 1;
+      // Beside other work its watcher can miss a change, or stand on a file that is gone: as a person would, saved again.
+      if (tries % 5 === 0 && existsSync(hookFile())) writeFileSync(hookFile(), readFileSync(hookFile()));
       const answer = await call(terminal(`touch ${name}-${tries}.txt`));
       return isIt(answer, existsSync(inFolder(`${name}-${tries}.txt`))) && answer;
     },
