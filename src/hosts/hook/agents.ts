@@ -153,7 +153,7 @@ export const hookAgents: readonly HookAgent[] = [
     extension: /^banksman_[a-z_]+$/,
     covers: all,
     notes:
-      'The agent that runs in the window itself; other chats use the hooks of the agent behind them. The window answers with its own settings. A crash, a time-out and output that is no JSON let the call run, so the installed line ends with 2. It takes no file below `/etc`. A folder that is trusted switches a user’s hook off with `chat.useHooks` or `chat.hookFilesLocations` in `.vscode/settings.json`; *Doctor* says so; in a folder that nobody has trusted VS Code asks no hook at all. Not seen: what other extensions do without that agent, completions, and edits by inline chat; what a terminal’s own start-up files run; a task or notebook cell, once a person let it start.',
+      'The agent that runs in the window itself; other chats use the hooks of the agent behind them. The window answers with its own settings. A crash, a time-out and output that is no JSON let the call run, so the installed line ends with 2. It takes no file below `/etc`. A folder that is trusted switches a user’s hook off with `chat.useHooks` or `chat.hookFilesLocations` in `.vscode/settings.json`; *Doctor* says so; in a folder that nobody has trusted VS Code asks no hook at all. Not seen: what other extensions do without that agent, or by a tool that they call `banksman_…` (its call is written down, and not judged), completions, and edits by inline chat; what a terminal’s own start-up files run; a task or notebook cell, once a person let it start.',
   },
 ];
 
