@@ -141,13 +141,15 @@ function pushedGate(call: Call, { app, era }: CallToolDeps): HumanGate {
  * Structured for programs, and the same as text for clients that read nothing else (MCP 2025-11-25, tools, structured content).
  * Denied and error are errors to the client. Pending is none: a person has been asked, and there is nothing to mend; its code, message and
  * `next` say that nothing has been done yet.
+ *
+ * An error is text alone. Of an error some clients give the model the text and drop the structure (Claude Code), some give the structure and
+ * drop the text where both are there (VS Code, Codex), and some give both (Gemini CLI, Cline): each of two forms would have to be whole,
+ * and the last would read all of it twice. No tool lists an `outputSchema`, so none is owed a structure.
  */
 export function callResult(outcome: Outcome): CallToolResult {
-  return {
-    content: [{ type: 'text', text: JSON.stringify(outcome) }],
-    structuredContent: { ...outcome },
-    ...(outcome.status === 'denied' || outcome.status === 'error' ? { isError: true } : {}),
-  };
+  const content: CallToolResult['content'] = [{ type: 'text', text: JSON.stringify(outcome) }];
+  const isError = outcome.status === 'denied' || outcome.status === 'error';
+  return isError ? { content, isError } : { content, structuredContent: { ...outcome } };
 }
 
 /** What a client says of itself: a label for people and what it can show. Never an identity (any client can claim any name). */

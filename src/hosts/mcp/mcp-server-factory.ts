@@ -73,7 +73,7 @@ export function guideText(tools: readonly ToolDescription[]): string {
     '',
     '## Answers',
     '',
-    'The structured content of every answer fits this schema:',
+    'The text of every answer is JSON of this schema; where nothing was denied or failed, the structured content is the same:',
     '',
     '```json',
     JSON.stringify(outcomeSchema),

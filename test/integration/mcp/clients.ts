@@ -21,13 +21,14 @@ export interface CallAnswer {
   readonly text: string;
 }
 
-/** Calls a tool and checks that both forms of the answer are the same. */
+/** Calls a tool and checks the forms of its answer: one whole text, and the same as structure unless it is an error. */
 export async function callTool(client: TestClient, name: string, input: Record<string, unknown> = {}): Promise<CallAnswer> {
-  const answer = await client.callTool({ name, arguments: input });
-  const [first] = answer['content'] as { text: string }[];
-  const outcome = answer['structuredContent'] as Outcome;
-  if (JSON.stringify(outcome) !== first?.text) throw new Error(`text and structure differ: ${first?.text}`);
-  return { outcome, isError: answer['isError'] === true, text: first.text };
+  const { content, structuredContent, isError = false } = await client.callTool({ name, arguments: input });
+  const [{ text } = { text: '' }, ...more] = content as { text: string }[];
+  const same = isError === true ? undefined : text;
+  if (more.length > 0 || JSON.stringify(structuredContent) !== same)
+    throw new Error(`text and structure: ${text}, ${JSON.stringify(structuredContent)}`);
+  return { outcome: JSON.parse(text) as Outcome, isError: isError === true, text };
 }
 
 export interface StdioConnection<Client> {

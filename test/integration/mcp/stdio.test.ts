@@ -307,7 +307,7 @@ describe('the process', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as { id?: number });
     expect(messages.map(({ id }) => id)).toEqual([1, 2]);
-    expect(messages[1]).toMatchObject({ result: { structuredContent: { status: 'error', code: 'cancelled' } } });
+    expect(messages[1]).toMatchObject({ result: { isError: true, content: [{ text: expect.stringContaining('"code":"cancelled"') }] } });
     expect(await stderr).toContain('cancelled');
   });
 

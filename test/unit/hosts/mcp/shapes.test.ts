@@ -5,15 +5,18 @@ import { outcomeSchema } from '#hosts/mcp/mcp-server-factory';
 import { describeTools } from '../../../../src/app/catalog.ts';
 import { guideText } from '../../../../src/hosts/mcp/mcp-server-factory.ts';
 import { toolList } from '../../../../src/hosts/mcp/tool-list.ts';
-import type { OutcomeStatus } from '../../../../src/kernel/outcome.ts';
+import type { Outcome, OutcomeStatus } from '../../../../src/kernel/outcome.ts';
 
 const statuses: readonly OutcomeStatus[] = ['ok', 'denied', 'pending', 'error'];
 
 describe('call result', () => {
-  it.each(statuses)('%s is an error to the client unless it is done, or a person has been asked', (status) => {
-    const result = callResult({ status, code: 'x', message: 'm', request_id: 'req-00000000', result: { a: [1] } });
-    expect(result.isError === true).toBe(status === 'denied' || status === 'error');
-    expect(JSON.parse((result.content[0] as { text: string }).text)).toEqual(result.structuredContent);
+  it.each(statuses)('%s is an error to the client unless it is done or asks a person; an error comes once, as text', (status) => {
+    const outcome: Outcome = { status, code: 'x', message: 'm', next: 'n', request_id: 'req-00000000', result: { a: [1] } };
+    const { content, structuredContent, isError } = callResult(outcome);
+    const fails = status === 'denied' || status === 'error';
+    expect(isError === true).toBe(fails);
+    expect(content).toEqual([{ type: 'text', text: JSON.stringify(outcome) }]);
+    expect(structuredContent).toEqual(fails ? undefined : outcome);
   });
 });
 
