@@ -16,6 +16,7 @@ import { isJsonObject, type JsonValue } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
 import { showPlainly } from '#kernel/text/text';
 import type { ModelTier } from '#kernel/tiers';
+import { clientIsGone } from './call-tracker.ts';
 
 /** Who is behind a connection: known from its token, or from the OS over stdio. Never from what the client says. */
 export interface Caller {
@@ -105,7 +106,7 @@ async function callApp(
  * for the answer within the hour. Over 2026-07-28's HTTP the two look the same.
  */
 function isWithdrawn({ reason }: AbortSignal, era: CallToolDeps['era']): boolean {
-  if (typeof reason === 'string') return true;
+  if (typeof reason === 'string') return reason !== clientIsGone;
   return era === 'legacy' && reason instanceof DOMException && reason.name === 'AbortError';
 }
 

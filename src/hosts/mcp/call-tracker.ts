@@ -1,3 +1,9 @@
+/**
+ * Why a call ends whose client went away, where a transport cancels it in the client's name: the protocol's cancel has room for a text only. A client
+ * that gives this reason itself leaves its request to the hour that it has, like one that is gone.
+ */
+export const clientIsGone = 'the client is gone';
+
 /** The calls under way, so that whoever ends the server can end them first and still have them answered. */
 export interface CallTracker {
   readonly size: number;

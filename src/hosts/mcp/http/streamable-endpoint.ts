@@ -12,6 +12,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { McpToken } from '#app/people/mcp-tokens';
 import { afterClose } from '../after-close.ts';
+import { clientIsGone } from '../call-tracker.ts';
 import type { HttpOptions } from './http-options.ts';
 import { RefusedRequest } from './refusal.ts';
 import { createSessions, type Session, type Sessions } from './sessions.ts';
@@ -113,10 +114,10 @@ function cancelledIdsOf(body: unknown): readonly RequestId[] {
   });
 }
 
-/** As the client itself would cancel them. */
+/** As the client itself would cancel them, but for the reason: what it asked a person stays. */
 function cancelAll(transport: Transport, body: unknown): void {
   for (const requestId of requestIdsOf(body)) {
-    transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId, reason: 'the client is gone' } });
+    transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId, reason: clientIsGone } });
   }
 }
 
