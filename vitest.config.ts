@@ -5,6 +5,7 @@ import { reporters } from './scripts/lib/test-reports.mjs';
 
 interface SuiteSettings {
   readonly testTimeout: number;
+  readonly hookTimeout?: number;
   readonly isolate: boolean;
   readonly maxWorkers?: number;
   readonly setupFiles?: string[];
@@ -41,7 +42,8 @@ export default defineConfig({
       suite('unit', { testTimeout: 30_000, isolate: false, env: quickTemporaryFolder() }),
       suite('property', { testTimeout: 180_000, isolate: true, setupFiles: ['./test/property/seed.ts'] }),
       // Much of it waits for servers and clocks: one file more than there are cores. The default would be one less.
-      suite('integration', { testTimeout: 60_000, isolate: true, maxWorkers: availableParallelism() + 1 }),
+      // Its limits end what hangs; they say nothing of how quick a slow machine has to be, where a hook may start three programs.
+      suite('integration', { testTimeout: 240_000, hookTimeout: 240_000, isolate: true, maxWorkers: availableParallelism() + 1 }),
     ],
   },
 });

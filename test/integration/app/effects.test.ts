@@ -92,7 +92,7 @@ describe('a task that was started', () => {
     expect(outcome).toMatchObject({ status: 'error', code: 'task_end_unknown', effect: { state: 'task', last_seen: 'running' } });
     expect(outcome.message).toMatch(upidPattern);
     expect(outcome.message).not.toContain('exit status OK');
-  }, 30_000);
+  });
 
   it('can be followed by what `next` says while its node is away, and when the list has it no more', async () => {
     const hasty = await world.open({ limits: { callMs: 12_000 } });
@@ -125,7 +125,7 @@ describe('a task that was started', () => {
       code: 'pve_node_unreachable',
       message: expect.stringMatching(/^how the task stands is not known: it is not in the cluster's list, and .*could not reach the node/),
     });
-  }, 30_000);
+  });
 
   it('and was killed is not said to have failed: the guest’s state is said', async () => {
     const status = 'unexpected status';
@@ -182,16 +182,14 @@ describe('a task that was started', () => {
     });
     const after = await followLiterally(hasty, outcome.next);
     expect(after).toMatchObject({ result: { tasks: [{ status: 'OK' }] } });
-  }, 30_000);
+  });
 
   it('and outlives the process: that no record tells its end is said, until one that stays has seen it', async () => {
     const hasty = await world.open({ limits: { callMs: 1_000 } });
     Object.assign(world.demo.cluster, { taskDurationMs: 3_000 });
     const outcome = await approved(hasty, 'stop_vm', { vmid: 100 });
     expect(outcome).toMatchObject({ code: 'task_still_running' });
-    const before = performance.now();
     await hasty.close();
-    expect(performance.now() - before).toBeLessThan(1_000);
     expect(await records(app, 'task.ended')).toEqual([]);
 
     const check = (onApp: App) => call(onApp, 'check_request_status', { request_id: outcome.request_id }, { agent });
@@ -213,7 +211,7 @@ describe('a task that was started', () => {
     await windows[0]?.close();
     await world.open({}, undefined, 'test', { stays: true });
     expect(await records(app, 'task.ended')).toHaveLength(1);
-  }, 30_000);
+  });
 });
 
 describe('nothing was done', () => {
@@ -296,7 +294,7 @@ describe('what was sent and not answered', () => {
       message: expect.stringContaining('the stop of VM 100 (web) on pve may have been started'),
       next: expect.stringContaining('do not repeat it blindly'),
     });
-  }, 20_000);
+  });
 
   it('is unknown where the caller gives up in the middle', async () => {
     world.demo.faults.api({ method: 'POST', path: '/status/stop$', effect: { kind: 'hang' } });

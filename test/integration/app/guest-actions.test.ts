@@ -52,7 +52,7 @@ describe('a guest under high availability', () => {
     const started = await approved(app, 'start_vm', { vmid: 100 });
     expect(started).toMatchObject({ status: 'ok', message: expect.stringContaining('it is running (HA state `started`) now') });
     expect(guestStatus(world, 100)).toBe('running');
-  }, 30_000);
+  });
 
   it.each([
     ['stop_vm', 100, 'running', 'stopped'],
@@ -133,7 +133,7 @@ describe('a guest under high availability', () => {
       result: { ha_state: 'fence' },
       next: expect.stringContaining('its node is being fenced'),
     });
-  }, 20_000);
+  });
 
   it('that is in an error already is not asked about', async () => {
     manage(100, 'error');
@@ -164,7 +164,7 @@ describe('a guest that does not answer', () => {
     });
     expect(await lookLiterally(outcome.next)).toMatchObject({ status: 'ok', result: found });
     expect(guestStatus(world, 100)).toBe('running');
-  }, 20_000);
+  });
 
   it('and answers later is restarted', async () => {
     expect(await approved(app, 'restart_vm', { vmid: 100 })).toMatchObject({ status: 'ok', result: { status: 'running' } });

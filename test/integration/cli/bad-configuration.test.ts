@@ -46,7 +46,7 @@ describe('a configuration', () => {
       message: expect.stringContaining('which is a directory, not a file'),
     });
     expect(await ended).toEqual([1, null]);
-  }, 30_000);
+  });
 });
 
 describe('an option that a script left empty', () => {

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { verifyTrail } from '#audit/verify-trail';
+import { Fault } from '#kernel/errors';
 import { type Child, startChild } from './child-process.ts';
 import { onceBack } from './once-back.ts';
 import { openTestValkey } from './valkey-fixtures.ts';
@@ -51,10 +52,16 @@ const writeDown: Readonly<Record<string, (ledger: Ledger, id: string, rest: stri
     ledger.open -= 1;
   },
   fault: (ledger, id, code) => {
-    ledger.named.set(id, (ledger.named.get(id) ?? new Set()).add(code));
+    name(ledger, id, code);
     ledger.open -= 1;
   },
+  unsure: name,
 };
+
+/** Somebody was told that it may be lost. */
+function name({ named }: Ledger, id: string, code: string): void {
+  named.set(id, (named.get(id) ?? new Set()).add(code));
+}
 
 /** Kills the primary, or lets it hang until another has taken over; it comes back as a replica. */
 async function loseOne(group: WatchedServers, how: 'kill' | 'hang'): Promise<void> {
@@ -74,22 +81,30 @@ it(`${total} approvals, a primary lost ${losses} times`, { timeout: 1_800_000 },
   for (const child of children) expect(await child.line()).toBe('ready');
   const ledger: Ledger = { approved: new Map(), ran: [], named: new Map(), open: 0, done: 0 };
   for (const child of children) child.send(`approve ${Math.ceil(total / processes)}`);
-  const followed = new Promise<void>((resolve, reject) => {
+  const failed = Promise.withResolvers<never>();
+  const followed = new Promise<void>((resolve) => {
     const onLine = ([word = '', id = '', rest = '']: readonly string[]): void => {
       writeDown[word]?.(ledger, id, rest);
       if (ledger.done === processes && ledger.open === 0) resolve();
     };
-    for (const index of children.keys()) follow(children, index, onLine).catch(reject);
+    for (const index of children.keys()) follow(children, index, onLine).catch(failed.reject);
   });
   for (let loss = 1; loss <= losses; loss += 1) {
-    while (ledger.approved.size < (loss * total) / (losses + 1)) await sleep(5);
-    await loseOne(group, loss % 2 === 1 ? 'kill' : 'hang');
+    while (ledger.approved.size < (loss * total) / (losses + 1)) await Promise.race([sleep(5), failed.promise]);
+    await Promise.race([loseOne(group, loss % 2 === 1 ? 'kill' : 'hang'), failed.promise]);
   }
-  await followed;
-  const store = await openTestValkey(await group.primary(), { url });
+  await Promise.race([followed, failed.promise]);
+  const store = await onceBack(async () => openTestValkey(await group.primary(), { url }));
   // What is good still is used now, by somebody else: a grant that ran already must not be among those.
   for (const [id, digest] of ledger.approved) {
-    const late = await onceBack(() => store.requests.consume(id, digest, 'late'));
+    const late = await onceBack(async () => {
+      try {
+        return await store.requests.consume(id, digest, 'late');
+      } catch (thrown) {
+        if (thrown instanceof Fault) name(ledger, id, thrown.code);
+        throw thrown;
+      }
+    });
     if (late.ok) ledger.ran.push(id);
   }
   const [runs, ids] = [new Set(ledger.ran), [...ledger.approved.keys()]];

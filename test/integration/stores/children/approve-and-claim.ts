@@ -1,36 +1,55 @@
 /**
- * approve-and-claim URL NAME: a machine where a person answers and agents run, on a store that fails over.
- * `approve N`: asks and approves N times, and says `approved ID DIGEST` of each; at the end `done`.
- * `house`: keeps house once, and says `kept`.
+ * approve-and-claim URL NAME [TIMEOUT-MS]: a machine where a person answers and agents run, on a store that fails over.
+ * `approve N`: asks and approves N times, and says `approved ID DIGEST` of each, before that `unsure ID CODE` where an approval may not outlive a
+ * fail-over; at the end `done`. `house`: keeps house once, and says `kept`.
  * `claim ID DIGEST`: says `ran ID` where the grant was got (a call would run now), `refused ID STATUS`, or `fault ID CODE`.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RequestRecord } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import { openValkeyStore } from '#stores/valkey/open-valkey-store';
 import { onceBack } from '../once-back.ts';
-import { createApprover, decisionBy, draftBy, grantFor, opened, storeApproval } from '../request-fixtures.ts';
+import { createApprover, decisionBy, draftBy, grantFor, storeApproval } from '../request-fixtures.ts';
 import { sampleCredentials } from '../valkey-server.ts';
 import { say, told } from './told.ts';
 
-const [url = '', name = ''] = process.argv.slice(2);
-const store = await openValkeyStore({ url, credentials: sampleCredentials(), timeoutMs: 4000 });
+const [url = '', name = '', timeoutMs = '4000'] = process.argv.slice(2);
+const store = await onceBack(() => openValkeyStore({ url, credentials: sampleCredentials(), timeoutMs: Number(timeoutMs) }));
 const approver = createApprover(`user:${name}`);
 
-/** A person asks again until it is settled; an answer whose outcome was unknown is looked at first. */
+/**
+ * Until one is approved. Whatever a fail-over may do to a question on its way is no end: it may be refused, or known to one server alone, or be lost
+ * with that. Each is another agent's, so that questions which stay behind keep nobody from asking.
+ */
 async function approveOne(index: number): Promise<void> {
-  const { id, digest } = await onceBack(() => opened(store, draftBy(`mcp:${name}`, 100 + index)));
-  await onceBack(async () => {
+  for (;;) {
+    const asked = await onceBack(() => store.requests.open(draftBy(`mcp:${name}-${index}`, 100 + index)));
+    if (asked.ok && (await isApproved(asked.record))) return;
+    await sleep(20);
+  }
+}
+
+async function isApproved({ id, digest }: RequestRecord): Promise<boolean> {
+  const said = await answer(id);
+  if ((await onceBack(() => store.requests.get(id)))?.status !== 'approved') return false;
+  if (said !== 'confirmed') say(`unsure ${id} ${said}`);
+  say(`approved ${id} ${digest}`);
+  return true;
+}
+
+/** `confirmed`, or what the person was told instead. An answer whose outcome is unknown may have counted. */
+async function answer(id: string): Promise<string> {
+  try {
     const record = await store.requests.get(id);
-    // Unconfirmed, and undone by the fail-over: it was never said to be there.
-    if (record?.status !== 'pending') return record;
+    if (record?.status !== 'pending') return record?.status ?? 'lost';
     const now = Date.now();
-    return storeApproval(
-      store.requests,
-      id,
-      grantFor(record, approver, now, await store.requests.identity()),
-      decisionBy(approver.signer.approver, now),
-    );
-  });
-  if ((await onceBack(() => store.requests.get(id)))?.status === 'approved') say(`approved ${id} ${digest}`);
+    const grant = grantFor(record, approver, now, await store.requests.identity());
+    const result = await storeApproval(store.requests, id, grant, decisionBy(approver.signer.approver, now));
+    return result.ok ? 'confirmed' : result.why;
+  } catch (thrown) {
+    if (!(thrown instanceof Fault && thrown.retryable)) throw thrown;
+    return thrown.code;
+  }
 }
 
 async function claim(id: string, digest: string): Promise<void> {
