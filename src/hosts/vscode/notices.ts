@@ -1,10 +1,10 @@
 /** What a person is told once: that the audit trail is not the one that this editor saw, and what keeps Banksman from working. */
-import { commands, type Disposable } from 'vscode';
+import { commands, type Disposable, Uri } from 'vscode';
 import { type Fault, toFault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
 import type { AppSession } from './app-session.ts';
 import type { SecretStore } from './approval-key.ts';
-import { problemNotice } from './approvals-view/problem-rows.ts';
+import { faultyFile, problemNotice } from './approvals-view/problem-rows.ts';
 import { t } from './l10n.ts';
 import { notify } from './notify.ts';
 import { unusedWords } from './status-text.ts';
@@ -72,10 +72,16 @@ export function reportProblems(session: AppSession, log: Log): Disposable {
   return { dispose: session.onChange(report) };
 }
 
+/** A button, the command behind it, and its arguments. */
+function remedyOf(fault: Fault): readonly [string, string, ...Uri[]] {
+  const file = faultyFile(fault);
+  if (file !== undefined) return [t('Open File'), 'vscode.open', Uri.file(file)];
+  return fault.code === 'bad_config' ? [t('Open Settings'), 'banksman.openSettings'] : [t('Try Again'), 'banksman.reload'];
+}
+
 async function tellProblem(fault: Fault): Promise<void> {
-  const [button, command] =
-    fault.code === 'bad_config' ? [t('Open Settings'), 'banksman.openSettings'] : [t('Try Again'), 'banksman.reload'];
+  const [button, ...command] = remedyOf(fault);
   const pressed = await notify.error(problemNotice(fault), button, t('Show Log'));
-  if (pressed === button) await commands.executeCommand(command);
+  if (pressed === button) await commands.executeCommand(...command);
   else if (pressed !== undefined) await commands.executeCommand('banksman.showLog');
 }

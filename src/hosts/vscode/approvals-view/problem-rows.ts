@@ -1,4 +1,6 @@
 /** What keeps Banksman from working, as rows of the tree and as one sentence. */
+import { basename } from 'node:path';
+import { defaultConfigFile } from '#app/config/paths';
 import type { Fault } from '#kernel/errors';
 import { showPlainly } from '#kernel/text/text';
 import { faultTexts } from '../fault-words.ts';
@@ -9,7 +11,9 @@ export interface ProblemRow {
   readonly description: string;
   /** Plain text. */
   readonly tooltip: string;
-  /** Absent: the settings are opened. */
+  /** That it is about. */
+  readonly file?: string;
+  /** Absent: the file is opened, or else the settings. */
   readonly command?: { readonly command: string; readonly title: string; readonly arguments: readonly string[] };
 }
 
@@ -19,19 +23,30 @@ export function problemRows(fault: Fault): readonly ProblemRow[] {
     const { message, next } = faultTexts(fault);
     return [{ label: t('Could not start'), description: showPlainly(message), tooltip: sentences(message, next) }];
   }
+  const file = faultyFile(fault);
   return configLines(fault).map((line) => {
-    const field = /^`([^`]+)`: (.*)$/s.exec(line);
-    return {
-      label: showPlainly(field?.[1] ?? 'settings', 120),
+    const field = /^(?:line \d+: )?`([^`]+)`: (.*)$/s.exec(line);
+    const row = {
+      label: showPlainly(field?.[1] ?? (file === undefined ? 'settings' : basename(file)), 120),
       description: showPlainly(field?.[2] ?? line),
-      tooltip: sentences(`banksman.${line.replace(/^`([^`]+)`/, '$1')}`, t('Select to open the settings.')),
     };
+    return file === undefined
+      ? { ...row, tooltip: sentences(`banksman.${line.replace(/^`([^`]+)`/, '$1')}`, t('Select to open the settings.')) }
+      : { ...row, tooltip: sentences(file, line, t('Select to open the file.')), file };
   });
+}
+
+/** The machine's configuration file, where a fault is about that; undefined: it is about the settings. */
+export function faultyFile({ code, message }: Pick<Fault, 'code' | 'message'>): string | undefined {
+  const file = defaultConfigFile();
+  return code === 'bad_config' && message.startsWith(`${file}: `) ? file : undefined;
 }
 
 /** Above the rows. */
 export function problemHeadline(fault: Fault): string {
   if (fault.code !== 'bad_config') return t('Banksman could not start, so no tool runs.');
+  const file = faultyFile(fault);
+  if (file !== undefined) return t('{0} is wrong, so no tool runs.', showPlainly(basename(file), 120));
   const count = configLines(fault).length;
   return count === 1 ? t('One setting is wrong, so no tool runs.') : t('{0} settings are wrong, so no tool runs.', count);
 }
@@ -41,11 +56,17 @@ export function problemNotice(fault: Fault): string {
   if (fault.code !== 'bad_config') return t('Banksman could not start: {0}', showPlainly(faultTexts(fault).message, 400));
   const [first = '', ...more] = configLines(fault);
   const rest = more.length === 0 ? '' : t(' (and {0} more)', more.length);
+  const file = faultyFile(fault);
+  if (file !== undefined)
+    return t('Banksman: no tool runs until {0} is right. {1}{2}', showPlainly(file, 200), showPlainly(first, 400), rest);
   return t('Banksman: no tool runs until the settings are right. {0}{1}', showPlainly(first.replace(/^`/, '`banksman.'), 400), rest);
 }
 
 function configLines(fault: Fault): string[] {
-  return fault.message.replace(/^settings `banksman\.\*`: /, '').split(' | ');
+  const file = faultyFile(fault);
+  const said =
+    file === undefined ? fault.message.replace(/^settings `banksman\.\*`: /, '') : fault.message.slice(file.length + ': '.length);
+  return said.split(' | ');
 }
 
 function sentences(...parts: readonly (string | undefined)[]): string {

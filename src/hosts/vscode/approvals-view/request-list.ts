@@ -1,5 +1,6 @@
 /** One list of requests in the side bar: its rows, filter, search, paging, and a countdown while somebody looks. */
 import {
+  type Command,
   commands,
   EventEmitter,
   MarkdownString,
@@ -9,6 +10,7 @@ import {
   TreeItem,
   TreeItemCollapsibleState,
   type TreeView,
+  Uri,
   window,
   workspace,
 } from 'vscode';
@@ -321,6 +323,11 @@ function emptyItem({ label, icon, tooltip, command }: EmptyRow): TreeItem {
   return item;
 }
 
+function openerOf({ file }: ProblemRow): Command {
+  if (file === undefined) return { command: 'banksman.openSettings', title: t('Open Settings') };
+  return { command: 'vscode.open', title: t('Open File'), arguments: [Uri.file(file)] };
+}
+
 function problemItem(row: ProblemRow): TreeItem {
   const item = new TreeItem(row.label, TreeItemCollapsibleState.None);
   item.contextValue = 'problem';
@@ -328,10 +335,7 @@ function problemItem(row: ProblemRow): TreeItem {
   item.tooltip = row.tooltip;
   item.iconPath = new ThemeIcon('error', new ThemeColor('list.errorForeground'));
   item.accessibilityInformation = { label: t('Problem: {0}: {1}', row.label, row.description) };
-  item.command =
-    row.command === undefined
-      ? { command: 'banksman.openSettings', title: t('Open Settings') }
-      : { ...row.command, arguments: [...row.command.arguments] };
+  item.command = row.command === undefined ? openerOf(row) : { ...row.command, arguments: [...row.command.arguments] };
   return item;
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from '#app/config/config';
+import { defaultConfigFile } from '#app/config/paths';
 import { problemHeadline, problemNotice, problemRows } from '#hosts/vscode/approvals-view/problem-rows';
 import { Fault, toFault } from '#kernel/errors';
 
@@ -34,6 +35,39 @@ describe('a bad configuration', () => {
   it('does not repeat a secret that somebody put in the wrong place', () => {
     const fault = faultOf({ clusters: [{ name: 'lab', endpoints: ['https://x'], tokenId: 'ops@pve!banksman', token: '0b1c2d3e-secret' }] });
     expect(JSON.stringify([problemRows(fault), problemHeadline(fault), problemNotice(fault)])).not.toContain('0b1c2d3e');
+  });
+});
+
+describe('a wrong configuration file', () => {
+  const file = defaultConfigFile();
+  const faultIn = (raw: unknown): Fault => {
+    try {
+      parseConfig(raw, file);
+    } catch (thrown) {
+      return toFault(thrown);
+    }
+    throw new Error('it was accepted');
+  };
+
+  it('is named, with its fields, and opened', () => {
+    const fault = faultIn({ hooks: { shell: 'never' }, securityLevel: 'lax' });
+    const rows = problemRows(fault);
+    expect(rows.map((row) => row.label)).toEqual(['securityLevel', 'hooks.shell']);
+    for (const row of rows) {
+      expect(row).toMatchObject({ file, tooltip: expect.stringMatching(/\nSelect to open the file\.$/) });
+      expect(row.tooltip.startsWith(`${file}\n\`${row.label}\`: `)).toBe(true);
+      expect(row.tooltip).not.toContain('banksman.');
+      expect(row.description).not.toContain(file);
+    }
+    expect(problemHeadline(fault)).toBe('config.json is wrong, so no tool runs.');
+    expect(problemNotice(fault)).toContain(`until ${file} is right. \`securityLevel\`: `);
+  });
+
+  it('that is no JSON is named, too', () => {
+    const fault = new Fault('bad_config', `${file}: not valid JSON: Unexpected end of JSON input`);
+    expect(problemRows(fault)).toMatchObject([
+      { label: 'config.json', description: 'not valid JSON: Unexpected end of JSON input', file, tooltip: expect.stringContaining(file) },
+    ]);
   });
 });
 
