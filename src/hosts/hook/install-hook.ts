@@ -220,12 +220,16 @@ export interface HookStanding {
   readonly offBy: readonly string[];
 }
 
-/** What switches off the hooks of an agent that are in all of these places. */
-type SaidOff = (kinds: readonly PlaceKind[]) => readonly string[];
+/** What switches off the hooks of an agent that are in all of these folders, as the agent names them. */
+type SaidOff = (folders: readonly string[]) => readonly string[];
 
 /** @param saidOff by an editor itself of its own hooks; default: what its files say */
-export function hookStanding(agent: string, project: string, saidOff: SaidOff = () => switchedOffBy(agent, project)): HookStanding {
-  const { besideManaged: beside, holds } = installationOf(agent);
+export function hookStanding(
+  agent: string,
+  project: string,
+  saidOff: SaidOff = (folders) => switchedOffBy(agent, project, folders),
+): HookStanding {
+  const { besideManaged: beside, holds, files } = installationOf(agent);
   const there = placesOf(agent).flatMap(({ kind, file }) => {
     const text = readable(fileAt(file, project));
     if (text === undefined || !isOurs(text)) return [];
@@ -233,7 +237,8 @@ export function hookStanding(agent: string, project: string, saidOff: SaidOff = 
     return [{ kind, file: fileAt(file, project), text: `${text}${named}` }];
   });
   const isHeld = there.some((one) => one.kind === 'managed' && (holds?.test(one.text) ?? true));
-  return { there, isHeld, offBy: isHeld ? [] : saidOff(there.map(({ kind }) => kind)) };
+  const folders = there.map(({ kind }) => path.posix.dirname(files[kind] ?? ''));
+  return { there, isHeld, offBy: isHeld ? [] : saidOff(folders) };
 }
 
 /**
@@ -297,11 +302,15 @@ function standing({
   return { topic, state: 'warning', message, ...(canHold ? { remedy: '`banksman hook install … --managed`, as root' } : {}) };
 }
 
-function switchedOffBy(agent: string, project: string): readonly string[] {
-  return [...installationOf(agent).switchedOffBy].flatMap(([named, sign]) => {
+/** One hook that is read is enough. */
+function switchedOffBy(agent: string, project: string, folders: readonly string[]): readonly string[] {
+  const files = [...installationOf(agent).switchedOffBy].map(([named, sign]) => {
     const file = fileAt(named, project);
-    return sign.test(readable(file) ?? '') ? [file] : [];
+    const text = readable(file) ?? '';
+    return { file, off: folders.filter((folder) => (typeof sign === 'function' ? sign(text, folder) : sign.test(text))) };
   });
+  const isOff = folders.every((folder) => files.some(({ off }) => off.includes(folder)));
+  return isOff ? files.filter(({ off }) => off.length > 0).map(({ file }) => file) : [];
 }
 
 function readable(file: string): string | undefined {

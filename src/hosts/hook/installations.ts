@@ -20,8 +20,8 @@ export interface Installation {
   add(before: string | undefined, command: string, kind: PlaceKind): string;
   /** What the managed file only names, and the text of it. */
   readonly besideManaged?: { readonly file: string; text(command: string): string };
-  /** Files of a project or user, with what in them switches a hook off that is not managed. */
-  readonly switchedOffBy: ReadonlyMap<string, RegExp>;
+  /** Files of a project or user, with what in them switches a hook off that is not managed; of the editor, one in this folder. */
+  readonly switchedOffBy: ReadonlyMap<string, RegExp | ((text: string, folder: string) => boolean)>;
   /** What a managed file has to say as well, where those would switch it off, too. */
   readonly holds?: RegExp;
 }
@@ -74,9 +74,32 @@ export function isOurs(entry: unknown): boolean {
 
 const command = (line: string, more: JsonObject) => ({ matcher: '*', hooks: [{ type: 'command', command: line, ...more }] });
 const off = /"disableAllHooks"\s*:\s*true/;
-/** Not in a comment's line. A window knows better: there what counts is asked for. */
-const vscodeOff =
-  /^[\s{,]*(?:"chat\.useHooks"\s*:\s*false|"chat\.hookFilesLocations"\s*:\s*\{[^}]*"(?:~\/\.copilot|\.github)\/hooks"\s*:\s*false)/m;
+/** Keys of `chat.hookFilesLocations` are folders. A window knows better: there what counts is asked for. */
+function vscodeOff(text: string, folder: string): boolean {
+  const { 'chat.useHooks': used, 'chat.hookFilesLocations': read } = withoutComments(text);
+  return used === false || (isJsonObject(read) && read[folder] === false);
+}
+
+const quotedText = '("(?:[^"\\\\]|\\\\.)*")';
+const comment = new RegExp(`${quotedText}|//[^\n]*|/\\*[^]*?\\*/`, 'g');
+const lastComma = new RegExp(`${quotedText}|,(?=\\s*[}\\]])`, 'g');
+
+/** Settings of the editor, which may have comments and a comma behind the last; nothing where they cannot be read. */
+function withoutComments(text: string): JsonObject {
+  const keep = (_all: string, quoted?: string) => quoted ?? '';
+  try {
+    const value: unknown = JSON.parse(
+      text
+        .replace(/^\uFEFF/, '')
+        .replace(comment, keep)
+        .replace(lastComma, keep),
+    );
+    return isJsonObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
 const disabled = /"hooksConfig"\s*:\s*\{[^}]*"enabled"\s*:\s*false|"disableAllHooks"\s*:\s*true/;
 
 /** Below `/etc` it reads no plugins but those that its configuration there names. */

@@ -3,7 +3,6 @@ import { homedir } from 'node:os';
 import { workspace } from 'vscode';
 import type { HookAgent } from '#hosts/hook/agents';
 import type { HookStanding } from '#hosts/hook/install-hook';
-import type { PlaceKind } from '#hosts/hook/installations';
 import type { App, Finding } from '#kernel/app';
 import { showPlainly } from '#kernel/text/text';
 import { t } from '../l10n.ts';
@@ -17,17 +16,14 @@ export function projectFolder(): string {
   return firstFolder() ?? homedir();
 }
 
-/** The key of each place in `chat.hookFilesLocations`. */
-const locations: Partial<Record<PlaceKind, string>> = { user: '~/.copilot/hooks', project: '.github/hooks' };
-
 /**
  * What the editor itself says of the hooks of the agent in this window: its settings as they count, a folder's and an administrator's among them.
- * @param kinds where hooks are: one that it reads is enough
+ * @param folders where hooks are: one that it reads is enough
  */
-export function offInWindow(kinds: readonly PlaceKind[]): readonly string[] {
+export function offInWindow(folders: readonly string[]): readonly string[] {
   const chat = workspace.getConfiguration('chat', workspace.workspaceFolders?.[0]?.uri);
   const read = chat.get<Readonly<Record<string, unknown>>>('hookFilesLocations');
-  const isRead = kinds.length === 0 || kinds.some((kind) => read?.[locations[kind] ?? ''] !== false);
+  const isRead = folders.length === 0 || folders.some((folder) => read?.[folder] !== false);
   return [
     ...(workspace.isTrusted ? [] : [t('the folder, which nobody has trusted')]),
     ...(chat.get('useHooks') === false ? [t('the setting {0}', '`chat.useHooks`')] : []),
