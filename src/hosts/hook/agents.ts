@@ -9,8 +9,6 @@ export interface HookAgent {
   readonly tools: ReadonlyMap<string, AgentCallKind>;
   /** Names of tools of MCP servers. */
   readonly mcp: RegExp;
-  /** Tools of this program's own extension, which judges their calls itself. */
-  readonly extension?: RegExp;
   /** The form of a refusal. `claude`: in `hookSpecificOutput`; `flat`: the same at the top; `gemini`: `decision`; `cursor`: `permission`. */
   readonly answer: 'claude' | 'flat' | 'gemini' | 'cursor';
   /** It takes silence for a failure, so that a yes is said as well. Everywhere else silence leaves the agent its own questions. */
@@ -149,11 +147,9 @@ export const hookAgents: readonly HookAgent[] = [
     ...{ deadlineMs: 10_000, limitSeconds: 30 },
     // Copilot CLI reads the same files.
     tools: new Map([...copilotTools, ...windowTools]),
-    // SECURITY: tools of MCP servers begin with `mcp_` there, so that no repository has one of these names.
-    extension: /^banksman_[a-z_]+$/,
     covers: all,
     notes:
-      'The agent that runs in the window itself; other chats use the hooks of the agent behind them. The window answers with its own settings. A crash, a time-out and output that is no JSON let the call run, so the installed line ends with 2. It takes no file below `/etc`. A folder that is trusted switches a user’s hook off with `chat.useHooks` or `chat.hookFilesLocations` in `.vscode/settings.json`; *Doctor* says so; in a folder that nobody has trusted VS Code asks no hook at all. Not seen: what other extensions do without that agent, or by a tool that they call `banksman_…` (its call is written down, and not judged), completions, and edits by inline chat; what a terminal’s own start-up files run; a task or notebook cell, once a person let it start.',
+      'The agent that runs in the window itself; other chats use the hooks of the agent behind them. The window answers with its own settings. A crash, a time-out and output that is no JSON let the call run, so the installed line ends with 2. It takes no file below `/etc`. A folder that is trusted switches a user’s hook off with `chat.useHooks` or `chat.hookFilesLocations` in `.vscode/settings.json`; *Doctor* says so; in a folder that nobody has trusted VS Code asks no hook at all. A tool that another extension brings is judged by its arguments, whatever its name; in the window only Banksman’s own tools are left to Banksman’s extension, and without the window none is. Not seen: what other extensions do without that agent, or in a tool whose arguments do not tell (its call is written down), completions, and edits by inline chat; what a terminal’s own start-up files run; a task or notebook cell, once a person let it start.',
   },
 ];
 

@@ -1,9 +1,11 @@
 /** Where a hook's process and the warm process behind it meet. */
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, readdirSync, type Stats, statSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, type Stats, statSync } from 'node:fs';
+import { connect } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { defaultConfigFile, defaultStateDir } from '#app/config/paths';
+import { hasErrorCode } from '#app/config/private-file';
 import { Fault } from '#kernel/errors';
 import { type JsonObject, textOf } from '#kernel/json';
 
@@ -68,8 +70,52 @@ export function windowSockets(folder: string, { state }: HookPlaces): readonly s
     .map((name) => path.join(place, name));
 }
 
+/** By the place itself, however it is written: through links, and in any case where the disk knows none. */
 function windowName(folder: string): string {
-  return `w${hashed([path.resolve(folder)])}-`;
+  return `w${hashed([realPlace(path.resolve(folder))])}-`;
+}
+
+function realPlace(place: string): string {
+  try {
+    return realpathSync.native(place);
+  } catch {
+    return place;
+  }
+}
+
+/**
+ * Takes away what windows left that ended by a crash. INVARIANT: no socket of a window that lives: its process is gone, nobody listens there (one of
+ * another PID namespace may look gone), and the file is still the one that was tried.
+ * @throws {Fault} `unsafe_folder`
+ */
+export async function removeDeadWindows(state: string): Promise<void> {
+  const place = socketFolder(path.resolve(state));
+  const left = readdirSync(place).filter((name) => {
+    const pid = /^w[0-9a-f]{20}-(\d{1,10})\.sock(?:\.\d+)?$/.exec(name)?.[1];
+    return pid !== undefined && isGone(Number(pid));
+  });
+  await Promise.all(left.map((name) => removeUnheard(path.join(place, name))));
+}
+
+function isGone(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (thrown) {
+    return hasErrorCode(thrown, 'ESRCH');
+  }
+}
+
+async function removeUnheard(socket: string): Promise<void> {
+  const before = lstatSync(socket, { throwIfNoEntry: false, bigint: true });
+  if (before?.isSocket() !== true || !(await refuses(socket))) return;
+  if (lstatSync(socket, { throwIfNoEntry: false, bigint: true })?.ino === before.ino) rmSync(socket, { force: true });
+}
+
+function refuses(socket: string): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const peer = connect(socket, () => resolve(false)).once('error', (error) => resolve(hasErrorCode(error, 'ECONNREFUSED')));
+  return promise.finally(() => peer.destroy());
 }
 
 /** Of a window's: no other is longer. */

@@ -15,14 +15,21 @@ export interface HookCall {
   readonly model?: string;
 }
 
-/** @param event the agent's own JSON. @throws {Fault} `bad_hook_input`: what cannot be understood must not run */
-export function readCall(agent: HookAgent, event: JsonObject, processCwd: string): HookCall {
+/** Whose tool a name means, where that is known: this program's own extension's, or another extension's, whatever the name says. */
+export type OwnerOf = (tool: string) => 'own' | 'foreign' | undefined;
+
+/**
+ * @param event the agent's own JSON
+ * @param ownerOf default: nothing is proven, and so no tool is our own
+ * @throws {Fault} `bad_hook_input`: what cannot be understood must not run
+ */
+export function readCall(agent: HookAgent, event: JsonObject, processCwd: string, ownerOf: OwnerOf = () => undefined): HookCall {
   if (!hasCanonicalForm(event)) throw unreadable('it is no well-formed text');
   const cwd = path.resolve(processCwd, textOf(event['cwd']) ?? '.');
   const asked = toolOf(event) ?? cursorsOwn(event);
   if (asked === undefined) throw unreadable('it names no tool');
   const model = textOf(event['model']);
-  return { ...callOf(agent, asked, cwd), ...(model === undefined || model === '' ? {} : { model: model.slice(0, 200) }) };
+  return { ...callOf({ agent, cwd, ownerOf }, asked), ...(model === undefined || model === '' ? {} : { model: model.slice(0, 200) }) };
 }
 
 function unreadable(why: string): Fault {
@@ -63,16 +70,27 @@ function given(value: JsonValue | undefined): JsonObject {
   return { input: value };
 }
 
-function callOf(agent: HookAgent, { tool, given: all }: Named, cwd: string): HookCall {
+interface Reading {
+  readonly agent: HookAgent;
+  readonly cwd: string;
+  readonly ownerOf: OwnerOf;
+}
+
+function callOf(reading: Reading, { tool, given: all }: Named): HookCall {
   const inner = wrapped(tool, all);
-  if (inner !== undefined) return callOf(agent, inner, cwd);
+  if (inner !== undefined) return callOf(reading, inner);
+  const { cwd } = reading;
   const own = { own_tool: tool.slice(0, 200), cwd };
-  if (agent.extension?.test(tool)) return { kind: 'quiet', input: { ...own, arguments: kept(all, /^$/) } };
-  const listed = agent.tools.get(tool.toLowerCase());
-  if (listed === undefined && agent.mcp.test(tool)) return { kind: 'other', input: { ...own, arguments: kept(all, /^$/) } };
-  const kind = listed ?? kindBy(all);
+  const kind = kindByName(reading, tool) ?? kindBy(all);
   if (kind === 'shell') return shellCall(own, all);
   return { kind, input: { ...own, ...opened(kind, all, cwd), arguments: kept(all, kind === 'other' ? /^$/ : talk) } };
+}
+
+/** undefined: nobody listed it. SECURITY: a tool that another extension calls as one of the agent's own is none of these. */
+function kindByName({ agent, ownerOf }: Reading, tool: string): AgentCallKind | undefined {
+  const owner = ownerOf(tool);
+  if (owner !== undefined) return owner === 'own' ? 'quiet' : undefined;
+  return agent.tools.get(tool.toLowerCase()) ?? (agent.mcp.test(tool) ? 'other' : undefined);
 }
 
 function opened(kind: AgentCallKind, all: JsonObject, cwd: string): JsonObject {

@@ -13,7 +13,7 @@ import { toFault } from '#kernel/errors';
 import { isJsonObject, type JsonObject, textOf } from '#kernel/json';
 import { type HookAgent, hookAgent } from './agents.ts';
 import { answerTo, failed, type HookAnswer } from './answer.ts';
-import { readCall } from './read-call.ts';
+import { type OwnerOf, readCall } from './read-call.ts';
 import { type HookReply, readLine } from './wire.ts';
 
 interface Serving {
@@ -96,6 +96,7 @@ async function answerPeer(peer: Socket, answer: (question: unknown) => Promise<H
 interface Judging extends Pick<CallRequest, 'signal' | 'restrict'> {
   /** The file of the command line, where this process was not started with it. */
   readonly cliFile?: string;
+  readonly ownerOf?: OwnerOf;
 }
 
 export async function judgeHook(app: CallingApp, question: unknown, judging: Judging): Promise<HookAnswer> {
@@ -117,8 +118,8 @@ interface Asked {
   readonly cwd: string;
 }
 
-async function judgeCall(app: CallingApp, { agent, event, cwd }: Asked, { cliFile, ...more }: Judging): Promise<HookAnswer> {
-  const { kind, input, model } = readCall(agent, event, cwd);
+async function judgeCall(app: CallingApp, { agent, event, cwd }: Asked, { cliFile, ownerOf, ...more }: Judging): Promise<HookAnswer> {
+  const { kind, input, model } = readCall(agent, event, cwd, ownerOf);
   const tier = model === undefined ? app.config.hookModelTier : modelTierOf(model);
   const outcome = await app.call({
     tool: agentToolNames[kind === 'shell' && isOwnRun(textOf(input['command']) ?? '', cliFile) ? 'run' : kind],

@@ -161,8 +161,9 @@ function surfaces(core: Core): Disposable[] {
 }
 
 /** Coding agents' own tools. */
-function governing({ context: { extensionPath }, session, log, places: { stateDir } }: Core, confirm: ConfirmDeps): Disposable[] {
-  return [registerGovernAgents({ confirm, extensionPath, stateDir }), registerHookAnswers({ session, log, extensionPath, stateDir })];
+function governing({ context, session, log, places: { stateDir } }: Core, confirm: ConfirmDeps): Disposable[] {
+  const { extensionPath, extension } = context;
+  return [registerGovernAgents({ confirm, extensionPath, stateDir }), registerHookAnswers({ session, log, extension, stateDir })];
 }
 
 /** The settings and tokens of this window, for the programs outside of it. */

@@ -38,6 +38,7 @@ const rule = {
 beforeAll(async () => {
   bench = await launchWorkbench({
     script,
+    extensions: [path.join(ROOT, 'test', 'editor', 'lookalike-extension')],
     machineSettings: { 'banksman.defaultModelTier': 'advanced', 'banksman.commandRules': [rule] },
     prepareFolder: (folder) => {
       writeFileSync(path.join(folder, 'notes.txt'), 'what stands in the notes\n');
@@ -171,6 +172,12 @@ it('are governed then, by the settings of this window', async () => {
 
 it('leave the extension’s own tools to the extension, which judges them itself', async () => {
   expect(await call(['banksman_run_command', { command: 'cat notes.txt' }])).not.toContain('outside the sandbox');
+});
+
+it('are those of no other extension, whatever it calls its own', async () => {
+  const answer = await call(['banksman_open_shell', { command: 'touch lookalike.txt' }]);
+  expect(answer).toContain('cli.cjs run --');
+  expect(existsSync(inFolder('lookalike.txt'))).toBe(false);
 });
 
 it('wait for a person in this window’s list, and the same call runs once', async () => {

@@ -3,7 +3,7 @@
  * starts finds the socket by the window's first folder. Nothing is approved here.
  */
 import path from 'node:path';
-import { workspace } from 'vscode';
+import { type Extension, extensions, lm, workspace } from 'vscode';
 import type { Listening } from '#hosts/hook/serve-hooks';
 import { reasonOf } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
@@ -11,18 +11,21 @@ import type { AppSession } from '../app-session.ts';
 import type { Disposable } from '../disposables.ts';
 import { loadParts } from '../load-parts.ts';
 import { workspaceRestriction } from '../tools/run-tool.ts';
+import { toolOwner } from './tool-owner.ts';
 
 interface AnswerDeps {
   readonly session: AppSession;
   readonly log: Log;
   readonly stateDir: string;
-  readonly extensionPath: string;
+  /** This one. */
+  readonly extension: Extension<unknown>;
 }
 
 /** From the first App on, so that a window's start costs nothing. */
-export function registerHookAnswers({ session, log, stateDir, extensionPath }: AnswerDeps): Disposable {
+export function registerHookAnswers({ session, log, stateDir, extension }: AnswerDeps): Disposable {
   const over = new AbortController();
-  const cliFile = path.join(extensionPath, 'dist', 'cli.cjs');
+  const cliFile = path.join(extension.extensionPath, 'dist', 'cli.cjs');
+  const ownerOf = (tool: string) => toolOwner(tool, { own: extension, extensions: extensions.all, offered: lm.tools });
   let current: { readonly folder: string; readonly listening: Promise<Listening> } | undefined;
   const end = () => {
     const ended = current?.listening;
@@ -37,7 +40,8 @@ export function registerHookAnswers({ session, log, stateDir, extensionPath }: A
   const start = async (folder: string): Promise<Listening> => {
     await loadParts();
     const { judgeHook, listen } = await import('#hosts/hook/serve-hooks');
-    const { onStampChange, stampOf, windowSocket } = await import('#hosts/hook/places');
+    const { onStampChange, removeDeadWindows, stampOf, windowSocket } = await import('#hosts/hook/places');
+    await removeDeadWindows(stateDir);
     // SECURITY: `hooks` stands in the machine's configuration file, and counts from the next call on.
     const reread = onStampChange(
       () => stampOf({}),
@@ -45,7 +49,7 @@ export function registerHookAnswers({ session, log, stateDir, extensionPath }: A
     );
     return listen(windowSocket(folder, stateDir), async (question) => {
       reread();
-      return session.use((app) => judgeHook(app, question, { signal: over.signal, cliFile, ...workspaceRestriction() }));
+      return session.use((app) => judgeHook(app, question, { signal: over.signal, cliFile, ownerOf, ...workspaceRestriction() }));
     });
   };
   const look = () => {

@@ -1,8 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, it } from 'vitest';
-import { onStampChange, stampOf } from '#hosts/hook/places';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { onStampChange, removeDeadWindows, stampOf, windowSocket, windowSockets } from '#hosts/hook/places';
 
 it('tells of a configuration that is written, changed or taken away, once each time', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'hook-places-'));
@@ -30,4 +33,60 @@ it('tells of a configuration that is written, changed or taken away, once each t
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+});
+
+describe.skipIf(process.platform === 'win32')('sockets of windows', () => {
+  let state: string;
+  beforeEach(() => {
+    // Short: the path of a socket has some hundred bytes.
+    state = mkdtempSync(path.join(tmpdir(), 'hp-'));
+  });
+  afterEach(() => rmSync(state, { recursive: true, force: true }));
+
+  it('are found however the folder is written', () => {
+    const [real, link] = ['folder', 'link'].map((name) => path.join(state, name)) as [string, string];
+    mkdirSync(real);
+    symlinkSync(real, link);
+    const socket = windowSocket(link, state);
+    writeFileSync(socket, '');
+    for (const written of [real, link, `${link}/`, path.join(link, '..', 'folder', '.')])
+      expect(windowSockets(written, { state }), written).toEqual([socket]);
+    expect(windowSockets(path.join(state, 'other'), { state })).toEqual([]);
+  });
+
+  const folderOf = () => path.dirname(windowSocket(state, state));
+
+  /** Of a process that listened there and ended by a crash: the socket stays. */
+  async function crashed(name: string): Promise<string> {
+    const script = `const at = process.argv[1].replaceAll('%PID%', process.pid);
+      require('node:net').createServer().listen(at, () => process.stdout.write(at))`;
+    const child = spawn(process.execPath, ['-e', script, path.join(folderOf(), name)], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [at] = (await once(child.stdout, 'data')) as [Buffer];
+    const over = once(child, 'exit');
+    child.kill('SIGKILL');
+    await over;
+    return String(at);
+  }
+
+  it('go where their window crashed, and no others', async () => {
+    const own = windowSocket(state, state);
+    const folder = folderOf();
+    const key = path.basename(own).slice(0, 'w'.length + 20);
+    const dead = await crashed(`${key}-%PID%.sock`);
+    const half = await crashed(`${key}-%PID%.sock.%PID%`);
+    const warm = await crashed(`${key.slice(1)}.sock`);
+    // Of another PID namespace: its process looks gone from here.
+    const heard = path.join(folder, `${key}-4194999.sock`);
+    const listening = createServer((peer) => peer.end()).listen(heard);
+    await once(listening, 'listening');
+    // Of this process, which has not come to listen.
+    renameSync(await crashed('x%PID%.sock'), own);
+    const [noSocket, link] = [`${key}-4194998.sock`, `${key}-4194997.sock`].map((name) => path.join(folder, name)) as [string, string];
+    writeFileSync(noSocket, 'mine');
+    symlinkSync(warm, link);
+    await Promise.all([removeDeadWindows(state), removeDeadWindows(state)]);
+    expect([dead, half].filter((file) => existsSync(file))).toEqual([]);
+    expect([warm, heard, own, noSocket, link].filter((file) => !existsSync(file))).toEqual([]);
+    listening.close();
+  });
 });

@@ -48,7 +48,9 @@ describe('what an agent asks about', () => {
     ['claude-code', { tool_name: 'NewTool', tool_input: { script: 'ls' } }, { kind: 'shell' }],
     // A repository's server names its tools as it likes.
     ['cursor', { hook_event_name: 'beforeMCPExecution', tool_name: 'TodoWrite', tool_input: '{"path":"/etc"}' }, { kind: 'other' }],
-    ['vscode', { tool_name: 'banksman_run_command', tool_input: { command: 'npm test' } }, { kind: 'quiet' }],
+    // The name alone proves nothing.
+    ['vscode', { tool_name: 'banksman_run_command', tool_input: { command: 'npm test' } }, { kind: 'shell' }],
+    ['vscode', { tool_name: 'banksman_notes', tool_input: { path: '/etc/x' } }, { kind: 'write' }],
     ['vscode', { tool_name: 'mcp_banksman_run_command', tool_input: { command: 'npm test' } }, { kind: 'other' }],
     ['claude-code', { tool_name: 'banksman_run_command', tool_input: { command: 'npm test' } }, { kind: 'shell' }],
     ['vscode', { tool_name: 'run_notebook_cell', tool_input: { filePath: '/w/a.ipynb', cellId: '1' } }, { kind: 'start' }],
@@ -60,6 +62,22 @@ describe('what an agent asks about', () => {
     ],
   ])('%s: %j', (name, event, call) => {
     expect(read(name, event)).toMatchObject(call);
+  });
+
+  it.each<[string, 'own' | 'foreign', string]>([
+    ['banksman_run_command', 'own', 'quiet'],
+    ['banksman_run_command', 'foreign', 'shell'],
+    // As tools of the agent and of MCP servers are called.
+    ['memory', 'foreign', 'shell'],
+    ['mcp_files_run', 'foreign', 'shell'],
+  ])('%s is, where the window knows it as %s: %s', (tool_name, owner, kind) => {
+    const agent = hookAgent('vscode');
+    if (agent === undefined) throw new Error('no agent');
+    for (const event of [
+      { tool_name, tool_input: { command: 'npm test' } },
+      { tool_name: 'tool_call', tool_input: { name: tool_name, arguments: { command: 'npm test' } } },
+    ])
+      expect(readCall(agent, event, '/w', (tool) => (tool === tool_name ? owner : undefined))).toMatchObject({ kind });
   });
 
   it('every file of many is looked at', () => {
