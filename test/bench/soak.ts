@@ -100,9 +100,14 @@ async function breakThings(patient: Patient, done: string[], until: number): Pro
   }
 }
 
-/** What was put right has come back: the trail can be read. */
+/** What was put right has come back: the trail can be read, and has a record of what agents asked. */
 async function untilWell(fleet: Fleet): Promise<void> {
-  for (let tries = 0; tries < 60 && fleet.command(['audit', 'tail', '--count', '1']).status !== 0; tries += 1) await sleep(500);
+  for (let tries = 0; tries < 120 && !hasRecord(fleet); tries += 1) await sleep(500);
+}
+
+function hasRecord(fleet: Fleet): boolean {
+  const { status, out } = fleet.command(['audit', 'tail', '--count', '1', '--json']);
+  return status === 0 && out.includes('"hash"');
 }
 
 async function tamper({ fleet, valkey, random }: Patient, kept: Kept): Promise<Tampered> {

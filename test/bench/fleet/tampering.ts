@@ -1,7 +1,7 @@
 /** What somebody does to a trail who can write all of it, and whether who holds an old checkpoint or an export finds it. */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Redis } from 'iovalkey';
 import { hashOf } from '#audit/seal';
@@ -15,10 +15,12 @@ const trailKey = 'molis:log:events';
 
 /** Taken in the middle of the round. */
 export interface Kept {
-  /** The signed checkpoint, or an export of a trail with a chain per writer. */
+  /** The signed checkpoint. */
   readonly note: string;
   /** The store from before it; of the embedded one. */
   readonly older?: string;
+  /** All records there were; of a trail with a chain per writer. */
+  readonly exported?: string;
 }
 
 export interface Tampered {
@@ -29,14 +31,27 @@ export interface Tampered {
   readonly broken: readonly string[];
 }
 
-/** Keeps a copy of the store, and after `work` a checkpoint of it. @throws where there is none to be had now: asked again */
+/**
+ * Keeps a copy of the store, and after `work` a checkpoint of it. `work` leaves a trail that can be read and is not empty: nothing could be held
+ * against an empty one. @throws where there is none to be had
+ */
 export async function keepSomething(fleet: Fleet, isShared: boolean, work: () => Promise<void>): Promise<Kept> {
-  const [older, note] = [join(fleet.folder, 'older.db'), join(fleet.folder, 'kept', isShared ? 'export.jsonl' : 'checkpoint.note')];
+  const [older, note, exported] = ['older.db', 'kept/checkpoint.note', 'kept/export.jsonl'].map((name) => join(fleet.folder, name)) as [
+    string,
+    string,
+    string,
+  ];
   if (!isShared) copyStore(fleet, older);
   await work();
-  const { status, out } = fleet.command(['audit', isShared ? 'export' : 'checkpoint', '--output', note]);
+  keep(fleet, 'checkpoint', note);
+  if (!isShared) return { note, older };
+  keep(fleet, 'export', exported);
+  return { note, exported };
+}
+
+function keep(fleet: Fleet, what: 'checkpoint' | 'export', target: string): void {
+  const { status, out } = fleet.command(['audit', what, '--output', target]);
   if (status !== 0) throw new Error(out);
-  return isShared ? { note } : { note, older };
 }
 
 function copyStore({ stateDir }: Fleet, target: string): void {
@@ -206,13 +221,13 @@ interface Trick {
 }
 
 /** With records that the export has: what came later may be cut off unseen. */
-async function tricksOn(operator: Redis, { note }: Kept): Promise<Readonly<Record<string, Trick>>> {
+async function tricksOn(operator: Redis, exported: string): Promise<Readonly<Record<string, Trick>>> {
   const all = await operator.zrange(trailKey, 0, -1, 'WITHSCORES');
   const entries = Array.from({ length: all.length / 2 }, (_, index) => ({ member: all[2 * index] ?? '', score: all[2 * index + 1] ?? '' }));
-  const exported = new Set(readFileSync(note, 'utf8').split('\n').map(placeOf));
+  const known = new Set(readFileSync(exported, 'utf8').split('\n').map(placeOf));
   // Of what has been packed since, nothing lies here any more.
-  const known = entries.filter(({ member }) => placeOf(member) !== undefined && exported.has(placeOf(member)));
-  const one = known[Math.floor(known.length / 2)];
+  const lying = entries.filter(({ member }) => placeOf(member) !== undefined && known.has(placeOf(member)));
+  const one = lying[Math.floor(lying.length / 2)];
   if (one === undefined) return {};
   const ofChain = entries.filter(({ member }) => chainOf(member) === chainOf(one.member));
   return {
@@ -226,22 +241,25 @@ async function tricksOn(operator: Redis, { note }: Kept): Promise<Readonly<Recor
   };
 }
 
-/** On the server itself, each undone again. */
-export async function tamperWithServer(fleet: Fleet, kept: Kept, valkey: WatchedServers): Promise<Tampered> {
+/** On the server itself, each undone again; held against the checkpoint and against the export. */
+export async function tamperWithServer(fleet: Fleet, { note, exported = '' }: Kept, valkey: WatchedServers): Promise<Tampered> {
   const { operator } = await valkey.primary();
-  const verify = () => fleet.command(['audit', 'verify', '--since', kept.note]);
+  const verify = () =>
+    [note, exported].map((since) => ({ since: basename(since), ...fleet.command(['audit', 'verify', '--since', since]) }));
   const broken: string[] = [];
-  const control = verify();
-  if (control.status !== 0) broken.push(`the untouched trail is not ok: ${control.out}`);
-  const tricks = await tricksOn(operator, kept);
+  for (const { status, out, since } of verify()) if (status !== 0) broken.push(`the untouched trail is not ok since ${since}: ${out}`);
+  const tricks = await tricksOn(operator, exported);
+  let [tried, found] = [0, 0];
   for (const [name, { out, in: added = [] }] of Object.entries(tricks)) {
     await replace(operator, out, added);
-    const { status, out: said } = verify();
-    if (status === 0) broken.push(`not found: ${name}: ${said}`);
+    for (const { status, out: said, since } of verify()) {
+      tried += 1;
+      if (status !== 0) found += 1;
+      else broken.push(`not found since ${since}: ${name}: ${said}`);
+    }
     await replace(operator, added, out);
   }
-  const tried = Object.keys(tricks).length;
-  return { tried, harmless: 0, found: tried - broken.length, broken };
+  return { tried, harmless: 0, found, broken };
 }
 
 async function replace(operator: Redis, out: readonly LogEntry[], added: readonly LogEntry[]): Promise<void> {
