@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'iovalkey';
 import { hashOf } from '#audit/seal';
 import type { AuditRecord } from '#kernel/audit-event';
@@ -43,15 +44,20 @@ export async function keepSomething(fleet: Fleet, isShared: boolean, work: () =>
   ];
   if (!isShared) copyStore(fleet, older);
   await work();
-  keep(fleet, 'checkpoint', note);
+  await keep(fleet, 'checkpoint', note);
   if (!isShared) return { note, older };
-  keep(fleet, 'export', exported);
+  await keep(fleet, 'export', exported);
   return { note, exported };
 }
 
-function keep(fleet: Fleet, what: 'checkpoint' | 'export', target: string): void {
-  const { status, out } = fleet.command(['audit', what, '--output', target]);
-  if (status !== 0) throw new Error(out);
+/** Asked again while it is refused: none is signed before all replicas have it. */
+async function keep(fleet: Fleet, what: 'checkpoint' | 'export', target: string): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    const { status, out } = fleet.command(['audit', what, '--output', target]);
+    if (status === 0) return;
+    if (tries === 60) throw new Error(out);
+    await sleep(500);
+  }
 }
 
 function copyStore({ stateDir }: Fleet, target: string): void {
