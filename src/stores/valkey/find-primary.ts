@@ -128,16 +128,21 @@ async function follow(seed: Endpoint, dial: Dial): Promise<{ readonly client: Re
     try {
       return { client: await dial(endpoint), endpoint };
     } catch (thrown) {
-      const next = hop < maxHops ? movedTo(thrown, endpoint) : undefined;
-      if (!next) throw thrown;
-      endpoint = next;
+      const next = hop < maxHops ? redirectionOf(thrown, endpoint) : undefined;
+      if (next?.kind !== 'MOVED') throw thrown;
+      endpoint = next.endpoint;
     }
   }
 }
 
+export interface Redirection {
+  readonly kind: 'ASK' | 'MOVED';
+  readonly endpoint: Endpoint;
+}
+
 /** `MOVED 3999 127.0.0.1:6381`; without a host it is the one that was asked. */
-function movedTo(thrown: unknown, asked: Endpoint): Endpoint | undefined {
-  const target = isReply(thrown) ? /^MOVED \d+ (.*):(\d+)$/.exec((thrown as Error).message) : null;
-  if (!target) return undefined;
-  return { host: target[1] === '' || target[1] === '?' ? asked.host : (target[1] ?? ''), port: Number(target[2]) };
+export function redirectionOf(thrown: unknown, asked: Endpoint): Redirection | undefined {
+  const [, kind, host = '', port] = (isReply(thrown) ? /^(ASK|MOVED) \d+ (.*):(\d+)$/.exec((thrown as Error).message) : null) ?? [];
+  if (kind !== 'ASK' && kind !== 'MOVED') return undefined;
+  return { kind, endpoint: { host: host === '' || host === '?' ? asked.host : host, port: Number(port) } };
 }

@@ -2,9 +2,10 @@
 import type { Redis, RedisOptions } from 'iovalkey';
 import { Fault } from '#kernel/errors';
 import { type Reach, requirePrimary } from './find-primary.ts';
+import { type Following, followSlot } from './follow-slot.ts';
 import type { Keys } from './keys.ts';
 import type { Credential, Endpoint, Topology, ValkeyRole } from './store-url.ts';
-import { type FaultPlace, valkeyFault } from './valkey-faults.ts';
+import { type FaultPlace, isReply, valkeyFault } from './valkey-faults.ts';
 
 export interface LinkOptions {
   readonly Client: typeof Redis;
@@ -59,6 +60,7 @@ export function createRoleLink(role: ValkeyRole, credential: () => Promise<Crede
         connect(options, { endpoint, login, test: (to) => tryRole(to, role, options.keys) }),
       );
       if (closed) client.disconnect();
+      if (options.topology === 'cluster') followSlot(client, { ...followingOf(options, login), onMoved: () => retire(client) });
       client.once('close', () => {
         if (current === client) current = undefined;
       });
@@ -72,6 +74,12 @@ export function createRoleLink(role: ValkeyRole, credential: () => Promise<Crede
     } finally {
       connecting = undefined;
     }
+  };
+  const retire = (client: Redis): void => {
+    if (current !== client) return;
+    current = undefined;
+    // What is under way on it ends by then.
+    setTimeout(() => client.disconnect(), options.timeoutMs).unref();
   };
   const drop = (): void => {
     current?.disconnect();
@@ -157,13 +165,26 @@ export async function connect(
   }
 }
 
+/** Within the time of a command, so that what is tried again ends with what the server said. */
+function followingOf(options: LinkOptions, login: Partial<RedisOptions>): Pick<Following, 'dial' | 'limitMs'> {
+  return {
+    dial: (endpoint) => connect(options, { endpoint, login, test: async () => undefined }),
+    limitMs: options.timeoutMs * 0.8,
+  };
+}
+
 async function answersAsPrimary(client: Redis, { topology, location }: LinkOptions): Promise<unknown> {
   return topology === 'sentinel' ? requirePrimary(client, location) : client.ping();
 }
 
 /** A command that the role's user may do if the ACL file and the prefix fit: found out at the start, not at the first approval. */
-async function tryRole(client: Redis, role: ValkeyRole, keys: Keys): Promise<unknown> {
-  return role === 'log-writer' || role === 'log-trimmer' ? client.zcard(keys.log) : client.get(keys.level);
+async function tryRole(client: Redis, role: ValkeyRole, keys: Keys): Promise<void> {
+  try {
+    await (role === 'log-writer' || role === 'log-trimmer' ? client.zcard(keys.log) : client.get(keys.level));
+  } catch (thrown) {
+    // The owner of a slot that is on its way: it allows the command, but the key has gone ahead.
+    if (!isReply(thrown) || !(thrown as Error).message.startsWith('ASK ')) throw thrown;
+  }
 }
 
 /** The server gave no answer, or is not the one that takes changes any more. */

@@ -66,7 +66,13 @@ export function createTurn(connections: Connections, role: ValkeyRole): RoleTurn
   return (work) => {
     const next = turn.then(() => {
       link ??= connections.another(role);
-      return useLink(link, work);
+      const own = link;
+      return useLink(own, work).catch((thrown: unknown) => {
+        // Its `WATCH` was refused, so nothing was changed, and the next connection leads to the slot's new owner.
+        const isElsewhere = thrown instanceof Fault && thrown.code === 'store_moved' && String(thrown.cause).includes('MOVED ');
+        if (isElsewhere) return useLink(own, work);
+        throw thrown;
+      });
     });
     turn = next.catch(() => undefined);
     return next;

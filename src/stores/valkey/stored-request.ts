@@ -8,6 +8,7 @@ import { Fault } from '#kernel/errors';
 import { asOf, lapseOf } from '../transition.ts';
 import type { StoreContext } from './store-context.ts';
 import type { ValkeyRole } from './store-url.ts';
+import { isRedirected } from './valkey-faults.ts';
 
 /** A request and its place in the order of creation: µs since the epoch, unique among those that one process opened. */
 export interface StoredRequest {
@@ -139,6 +140,30 @@ type Texts = readonly (string | null)[];
  * later place, and the latest place counts. The copy matters only where there is nothing else.
  */
 export async function readRequests(client: Redis, ids: readonly string[], { keys }: StoreContext): Promise<readonly Texts[]> {
+  try {
+    return await readTogether(client, ids, keys);
+  } catch (thrown) {
+    if (!isRedirected(thrown)) throw thrown;
+    return readOneByOne(client, ids, keys);
+  }
+}
+
+/** While a cluster's slot moves: each key is on one of two nodes. */
+async function readOneByOne(client: Redis, ids: readonly string[], keys: StoreContext['keys']): Promise<readonly Texts[]> {
+  const found: Texts[] = [];
+  for (const id of ids) {
+    const [blocked, granted, decided] = [
+      await client.get(keys.blocked(id)),
+      await client.get(keys.approved(id)),
+      await client.get(keys.decided(id)),
+    ];
+    const isThere = [blocked, granted, decided].some((text) => text !== null);
+    found.push([isThere ? null : await client.get(keys.copy(id)), blocked, granted, decided]);
+  }
+  return found;
+}
+
+async function readTogether(client: Redis, ids: readonly string[], keys: StoreContext['keys']): Promise<readonly Texts[]> {
   const waiting = ids.length > 1 ? await readWaiting(client, ids, keys) : undefined;
   if (waiting) return waiting;
   const pipeline = client.pipeline().mget(ids.map((id) => keys.blocked(id)));

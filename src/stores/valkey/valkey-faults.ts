@@ -89,6 +89,11 @@ export function isReply(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.name === 'ReplyError';
 }
 
+/** A node of a cluster that does not have the keys, or not all of them: nothing was done. */
+export function isRedirected(thrown: unknown): boolean {
+  return isReply(thrown) && /^(?:ASK|MOVED|TRYAGAIN) /.test((thrown as Error).message);
+}
+
 /** In a refused transaction the reason stands in the first refused command, not in the `EXECABORT`. */
 function saidBy(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown);

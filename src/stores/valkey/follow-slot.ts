@@ -1,0 +1,209 @@
+/**
+ * A cluster's slot on its way from one node to another. While it moves, a key is on the one or the other, and the node that gives it away says `ASK` for what
+ * it has no more (https://valkey.io/topics/cluster-spec/). A refused command has done nothing, so it may be sent again.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command, Redis } from 'iovalkey';
+import { redirectionOf } from './find-primary.ts';
+import type { Endpoint } from './store-url.ts';
+import { isRedirected } from './valkey-faults.ts';
+
+export interface Following {
+  /** Another node, as the same user. */
+  dial(endpoint: Endpoint): Promise<Redis>;
+  /** How long something that no node can do alone is tried again, in ms. */
+  readonly limitMs: number;
+  /** The slot has arrived elsewhere: the next use should connect there. */
+  onMoved(): void;
+}
+
+type Words = readonly [name: string, ...args: (string | Buffer | number)[]];
+
+interface OpenTransaction {
+  readonly commands: Words[];
+  refused?: Error;
+}
+
+const pauseMs = 25;
+
+/**
+ * `ASK` leads to the other node, for that one command or transaction; so does `MOVED`. `TRYAGAIN` (keys on both) is tried again until `limitMs`.
+ *
+ * INVARIANT: what is watched belongs to this connection. A `WATCH` is tried again here alone, and a transaction that was refused after one counts as one whose
+ * watched key had changed: its caller looks again. Nor is anything of a pipeline followed, whose answers would lose their order.
+ */
+export function followSlot(client: Redis, following: Following): void {
+  const paths = createPaths(client, following);
+  let open: OpenTransaction | undefined;
+  let isWatched = false;
+  const inTransaction = (transaction: OpenTransaction, command: Command, words: Words): void => {
+    transaction.commands.push(words);
+    if (words[0] !== 'exec') {
+      noteRefusal(transaction, command);
+      return;
+    }
+    intercept(command, onRefusedTransaction(paths, transaction, isWatched));
+    open = undefined;
+    isWatched = false;
+  };
+  const alone = (command: Command, words: Words): void => {
+    const isWatch = words[0] === 'watch';
+    if (isWatch || words[0] === 'unwatch') isWatched = isWatch;
+    intercept(command, (thrown) => paths.pursue(thrown, [words], { stay: isWatch }));
+  };
+  client.sendCommand = (command, stream) => {
+    if (paths.isResending()) return paths.send(command, stream);
+    const words: Words = [command.name.toLowerCase(), ...command.args.map((arg) => arg as string | Buffer)];
+    if (words[0] === 'multi') open = { commands: [words] };
+    else if (open) inTransaction(open, command, words);
+    else if (waits.has(words[0])) waitElsewhere(paths, command, words);
+    else if (!isOfPipeline(stream)) alone(command, words);
+    return paths.send(command, stream);
+  };
+  client.once('close', () => paths.close());
+}
+
+const waits: ReadonlySet<string> = new Set(['wait', 'waitaof']);
+
+function isOfPipeline(stream: unknown): boolean {
+  return typeof stream === 'object' && stream !== null && 'isPipeline' in stream;
+}
+
+/** What was rejected is settled as `retry` ends. */
+function intercept(command: Command, retry: (thrown: Error) => Promise<unknown>): void {
+  const { resolve, reject } = command;
+  command.reject = (thrown) => void retry(thrown).then(resolve, reject);
+}
+
+/** The reason for an `EXECABORT` stands in what was refused before. */
+function noteRefusal(transaction: OpenTransaction, command: Command): void {
+  const { reject } = command;
+  command.reject = (thrown) => {
+    transaction.refused ??= thrown;
+    reject(thrown);
+  };
+}
+
+function onRefusedTransaction(paths: Paths, transaction: OpenTransaction, wasWatched: boolean): (thrown: Error) => Promise<unknown> {
+  return async (thrown) => {
+    const cause = transaction.refused ?? thrown;
+    if (!isRedirected(cause)) throw thrown;
+    if (!wasWatched) return paths.pursue(cause, transaction.commands).catch((last) => Promise.reject(isRedirected(last) ? thrown : last));
+    if (cause.message.startsWith('MOVED')) throw thrown;
+    await sleep(pauseMs);
+    return null;
+  };
+}
+
+/** Replicas of each node that has changed something for this connection must have it, too. */
+function waitElsewhere(paths: Paths, command: Command, words: Words): void {
+  const nodes = paths.others();
+  if (nodes.length === 0) return;
+  const { resolve } = command;
+  command.resolve = (mine: unknown) => {
+    void Promise.all(nodes.map(async (node) => (await node).callBuffer(...words))).then(
+      (counts) => resolve([mine, ...counts].reduce(fewest)),
+      (thrown: Error) => command.reject(thrown),
+    );
+  };
+}
+
+/** `WAIT` answers a number, `WAITAOF` two. */
+function fewest(one: unknown, other: unknown): unknown {
+  return Array.isArray(one) && Array.isArray(other)
+    ? one.map((count, index) => Math.min(Number(count), Number(other[index])))
+    : Math.min(Number(one), Number(other));
+}
+
+interface Paths extends Omit<Nodes, 'reach'> {
+  readonly send: Redis['sendCommand'];
+  isResending(): boolean;
+  /** Sends the commands, which belong together, where they are taken. @throws what the last node said */
+  pursue(refused: Error, commands: readonly Words[], options?: { readonly stay: boolean }): Promise<unknown>;
+}
+
+function createPaths(client: Redis, following: Following): Paths {
+  const nodes = createNodes(following);
+  const send = client.sendCommand.bind(client);
+  const asked = { host: client.options.host ?? '', port: client.options.port ?? 0 };
+  let resending = false;
+  const again = (commands: readonly Words[]): Promise<unknown> => {
+    resending = true;
+    try {
+      return sendTogether(client, commands);
+    } finally {
+      resending = false;
+    }
+  };
+  /** undefined: there it cannot be done now, either. */
+  const elsewhere = async (refused: Error, commands: readonly Words[]): Promise<{ readonly reply: unknown } | undefined> => {
+    const to = redirectionOf(refused, asked);
+    if (to?.kind === 'MOVED') following.onMoved();
+    const node = to && (await nodes.reach(to.endpoint));
+    if (!node) return undefined;
+    try {
+      return { reply: await sendTogether(node, to.kind === 'ASK' ? [['asking'], ...commands] : commands) };
+    } catch (thrown) {
+      if (isRedirected(thrown)) return undefined;
+      throw thrown;
+    }
+  };
+  return {
+    ...nodes,
+    send,
+    isResending: () => resending,
+    pursue: async (first, commands, { stay } = { stay: false }) => {
+      const limit = performance.now() + following.limitMs;
+      for (let refused = first; ; ) {
+        if (!isRedirected(refused) || performance.now() > limit || (stay && refused.message.startsWith('MOVED'))) throw refused;
+        const done = stay ? undefined : await elsewhere(refused, commands);
+        if (done) return done.reply;
+        await sleep(pauseMs);
+        try {
+          return await again(commands);
+        } catch (thrown) {
+          refused = thrown as Error;
+        }
+      }
+    },
+  };
+}
+
+interface Nodes {
+  /** undefined: it cannot be reached now. */
+  reach(endpoint: Endpoint): Promise<Redis | undefined>;
+  others(): readonly Promise<Redis>[];
+  close(): void;
+}
+
+/** One connection for each: what it changed is waited for there. One that ended is not made again, so that nobody waits for another's changes. */
+function createNodes({ dial }: Following): Nodes {
+  const others = new Map<string, Promise<Redis>>();
+  return {
+    reach: async (endpoint) => {
+      const name = `${endpoint.host}:${endpoint.port}`;
+      const node = others.get(name) ?? dial(endpoint);
+      others.set(name, node);
+      try {
+        return await node;
+      } catch {
+        others.delete(name);
+        return undefined;
+      }
+    },
+    others: () => [...others.values()],
+    close: () => {
+      // What is under way there ends first.
+      for (const node of others.values()) void node.then((found) => found.quit()).catch(() => undefined);
+    },
+  };
+}
+
+/** In one go, nothing between them. The reply of the last; where it was refused, what was refused first. */
+async function sendTogether(node: Redis, commands: readonly Words[]): Promise<unknown> {
+  const replies = await Promise.allSettled(commands.map((words) => node.callBuffer(...words)));
+  const last = replies.at(-1);
+  if (last?.status === 'fulfilled') return last.value;
+  const reason = replies.find((reply) => reply.status === 'rejected' && isRedirected(reply.reason)) ?? last;
+  throw reason?.status === 'rejected' ? reason.reason : new Error('nothing was sent');
+}
