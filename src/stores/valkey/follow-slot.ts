@@ -155,10 +155,12 @@ function createPaths(client: Redis, following: Following): Paths {
     pursue: async (first, commands, { stay } = { stay: false }) => {
       const limit = performance.now() + following.limitMs;
       for (let refused = first; ; ) {
-        if (!isRedirected(refused) || performance.now() > limit || (stay && refused.message.startsWith('MOVED'))) throw refused;
+        if (isFinal(refused, stay) || performance.now() > limit) throw refused;
         const done = stay ? undefined : await elsewhere(refused, commands);
         if (done) return done.reply;
         await sleep(pauseMs);
+        // Given up meanwhile; what was refused has still not been done.
+        if (client.status !== 'ready') throw refused;
         try {
           return await again(commands);
         } catch (thrown) {
@@ -167,6 +169,11 @@ function createPaths(client: Redis, following: Following): Paths {
       }
     },
   };
+}
+
+/** Not for where the keys are; or for what is watched here, which has gone for good. */
+function isFinal(refused: Error, stay: boolean): boolean {
+  return !isRedirected(refused) || (stay && refused.message.startsWith('MOVED'));
 }
 
 interface Nodes {

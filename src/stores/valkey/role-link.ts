@@ -33,6 +33,8 @@ export interface RoleLink {
   drop(): void;
   /** As `drop`, where the server is the reason. */
   lose(): void;
+  /** As `drop`, where the keys are elsewhere now: what is under way on it may end. */
+  leave(): void;
   /** Gives up a connection that is dead, or whose server is not the primary any more. Never rejects. */
   check(): Promise<void>;
   readonly isOpen: boolean;
@@ -60,7 +62,7 @@ export function createRoleLink(role: ValkeyRole, credential: () => Promise<Crede
         connect(options, { endpoint, login, test: (to) => tryRole(to, role, options.keys) }),
       );
       if (closed) client.disconnect();
-      if (options.topology === 'cluster') followSlot(client, { ...followingOf(options, login), onMoved: () => retire(client) });
+      if (options.topology === 'cluster') followSlot(client, { ...followingOf(options, login), onMoved: () => leave(client) });
       client.once('close', () => {
         if (current === client) current = undefined;
       });
@@ -75,9 +77,12 @@ export function createRoleLink(role: ValkeyRole, credential: () => Promise<Crede
       connecting = undefined;
     }
   };
-  const retire = (client: Redis): void => {
-    if (current !== client) return;
+  const left = new Set<Redis>();
+  const leave = (client = current): void => {
+    if (client === undefined || current !== client) return;
     current = undefined;
+    left.add(client);
+    client.once('close', () => left.delete(client));
     // What is under way on it ends by then.
     setTimeout(() => client.disconnect(), options.timeoutMs).unref();
   };
@@ -101,6 +106,7 @@ export function createRoleLink(role: ValkeyRole, credential: () => Promise<Crede
       return connecting;
     },
     drop,
+    leave: () => leave(),
     lose: () => {
       drop();
       options.onLost?.();
@@ -110,7 +116,7 @@ export function createRoleLink(role: ValkeyRole, credential: () => Promise<Crede
     },
     close: () => {
       closed = true;
-      current?.disconnect();
+      for (const client of [current, ...left]) client?.disconnect();
     },
   };
 }
@@ -188,7 +194,7 @@ async function tryRole(client: Redis, role: ValkeyRole, keys: Keys): Promise<voi
 }
 
 /** The server gave no answer, or is not the one that takes changes any more. */
-const isNoMore: ReadonlySet<string> = new Set(['store_unavailable', 'store_read_only', 'store_moved']);
+const isNoMore: ReadonlySet<string> = new Set(['store_unavailable', 'store_read_only']);
 
 /** Runs `work` on a connection of the link; what it throws becomes a fault, and a connection that gave no answer is given up. */
 export async function useLink<T>(link: RoleLink, work: (client: Redis) => Promise<T>): Promise<T> {
@@ -197,7 +203,9 @@ export async function useLink<T>(link: RoleLink, work: (client: Redis) => Promis
     return await work(client);
   } catch (thrown) {
     const fault = valkeyFault(thrown, link.place, true);
-    if (isNoMore.has(fault.code) && !(thrown instanceof Fault)) link.lose();
+    if (thrown instanceof Fault) throw fault;
+    if (fault.code === 'store_moved') link.leave();
+    else if (isNoMore.has(fault.code)) link.lose();
     throw fault;
   }
 }
