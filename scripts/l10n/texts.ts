@@ -12,8 +12,10 @@ export interface Text {
 export interface FoundTexts {
   /** First arguments of `t`, `l10n.t` and `listed`, and templates with the tag `say`. */
   readonly localized: readonly Text[];
-  /** What a `Fault` says, and what to do next, where it has no values. */
+  /** What a `Fault` says, and what to do next, where that is no `say` and has no values. */
   readonly told: readonly Text[];
+  /** What a `Fault` says with values in it, and no translation can have: it is no `say`. */
+  readonly mute: readonly Text[];
   /** What a person may read, and no translation reaches. */
   readonly bare: readonly Text[];
   /** What cannot be looked up, in words. */
@@ -35,22 +37,27 @@ export function textsIn(name: string, source: string): FoundTexts {
   if (errors[0] !== undefined) throw new Error(`${name}: ${errors[0].message}`);
   const localized: Text[] = [];
   const told: Text[] = [];
+  const mute: Text[] = [];
   const bare: Text[] = [];
   const faults: string[] = [];
+  const constants = new Map<string, Node>();
   const lineOf = (start: number) => source.slice(0, start).split('\n').length;
   const textAt = (text: string, { start, end }: Node): Text => ({ text, line: lineOf(start), start, end });
+  const textsAt = (text: string | undefined, node: Node) => (text === undefined ? [] : [textAt(text, node)]);
   walk(program as unknown as Node, [], (node, parents) => {
     const text = literalText(node) ?? templateText(node);
     if (text !== undefined && isForPeople(text, node, parents)) bare.push(textAt(text, node));
-    told.push(...faultLiterals(node).map((own) => textAt(literalText(own) ?? '', own)));
-    const said = messageText(node);
-    if (said !== undefined) localized.push(textAt(said, node));
+    if (isConstant(node)) constants.set(nameOf(node['id'] as Node), node['init'] as Node);
+    const failing = faultTexts(node, constants);
+    told.push(...failing.flatMap((own) => textsAt(literalText(own), own)));
+    mute.push(...failing.flatMap((own) => (literalText(own) === undefined ? textsAt(templateText(own), own) : [])));
+    localized.push(...textsAt(messageText(node), node));
     if (!isTranslation(node)) return;
     const { own, fault } = translationIn(node);
-    if (own !== undefined) localized.push(textAt(own, node));
+    localized.push(...textsAt(own, node));
     if (fault !== undefined) faults.push(`line ${lineOf(node.start)}: ${fault}`);
   });
-  return { localized, told, bare, faults };
+  return { localized, told, mute, bare, faults };
 }
 
 /** The numbers of the places in a text, sorted, each once. */
@@ -87,13 +94,25 @@ function translationIn(node: Node): { readonly own?: string; readonly fault?: st
   return isFilled ? { own } : { own, fault: `the places in \`${own}\` and the ${values.length} values differ` };
 }
 
-/** Of `new Fault(code, message, { next })`: those that are literals. */
-function faultLiterals(node: Node): readonly Node[] {
+/** Of `new Fault(code, message, { next })`: what either can be, as far as the file says that before. */
+function faultTexts(node: Node, constants: ReadonlyMap<string, Node>): readonly Node[] {
   if (node.type !== 'NewExpression' || calleeOf(node) !== 'Fault') return [];
   const [, message, options] = argumentsOf(node);
   const properties = options === undefined || !Array.isArray(options['properties']) ? [] : options['properties'].filter(isNode);
   const next = properties.filter(({ key }) => isNode(key) && nameOf(key) === 'next').map(({ value }) => value);
-  return [message, ...next].filter(isNode).filter((one) => literalText(one) !== undefined);
+  const choices = [message, ...next].filter(isNode).flatMap(choicesOf);
+  return choices.flatMap((choice) => choicesOf(constants.get(nameOf(choice)) ?? choice));
+}
+
+function isConstant({ type, id, init }: Node): boolean {
+  return type === 'VariableDeclarator' && isNode(id) && id.type === 'Identifier' && isNode(init);
+}
+
+/** Of `a ? b : c` and `a ?? b`. */
+function choicesOf(node: Node): readonly Node[] {
+  const { type, consequent, alternate, left, right } = node;
+  if (type !== 'ConditionalExpression' && type !== 'LogicalExpression') return [node];
+  return [consequent, alternate, left, right].filter(isNode).flatMap(choicesOf);
 }
 
 /** Of say`…`. */

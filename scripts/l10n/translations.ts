@@ -5,7 +5,7 @@ import { describeTools } from '#app/catalog';
 import { manifestParts } from '#hosts/vscode/contributes/manifest';
 import { externalize } from '#hosts/vscode/contributes/nls';
 import type { JsonValue } from '#kernel/json';
-import { placeholders, type Text, textsIn } from './texts.ts';
+import { type FoundTexts, placeholders, type Text, textsIn } from './texts.ts';
 
 const root = path.join(import.meta.dirname, '..', '..');
 const hostFolder = 'src/hosts/vscode';
@@ -59,7 +59,7 @@ export function textFaults(bundle: Bundle): readonly string[] {
     ...[...found.flatMap(({ localized }) => localized), ...saidElsewhere()].map(({ text }) => text),
     ...catalogTitles(),
   ]);
-  return [...bare, ...faults, ...pageFaults(readPages(), bundle), ...bundleFaults(wanted, readManifest(), bundle)];
+  return [...bare, ...faults, ...faultsElsewhere(), ...pageFaults(readPages(), bundle), ...bundleFaults(wanted, readManifest(), bundle)];
 }
 
 const pageFolder = 'media/walkthrough';
@@ -86,9 +86,25 @@ export function pageFaults(pages: ReadonlyMap<string, string>, bundle: Bundle): 
 
 /** What the kernel and its neighbours say to people; what has no letter is the same in every language. */
 function saidElsewhere(): readonly Text[] {
-  const files = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) => elsewhere.test(file));
-  const said = files.map((file) => textsIn(file, readFileSync(path.join(root, 'src', file), 'utf8')));
-  return said.flatMap(({ localized, told }) => [...localized, ...told]).filter(({ text }) => /\p{L}/u.test(text));
+  return filesElsewhere()
+    .flatMap(({ localized, told }) => [...localized, ...told])
+    .filter(({ text }) => /\p{L}/u.test(text));
+}
+
+function faultsElsewhere(): readonly string[] {
+  return filesElsewhere().flatMap(({ file, mute }) =>
+    mute.map(({ line, text }) => `src/${file}:${line}: a failure with values in its text, and no \`say\`: ${short(text)}`),
+  );
+}
+
+let parsedElsewhere: readonly (FoundTexts & { readonly file: string })[] | undefined;
+
+/** Each file is parsed once: that takes seconds. */
+function filesElsewhere(): NonNullable<typeof parsedElsewhere> {
+  parsedElsewhere ??= readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => elsewhere.test(file))
+    .map((file) => ({ file, ...textsIn(file, readFileSync(path.join(root, 'src', file), 'utf8')) }));
+  return parsedElsewhere;
 }
 
 function catalogTitles(): readonly string[] {

@@ -1,10 +1,12 @@
 /** The demo cluster in a thread of this process, out of the command line's bundle: for the editor, whose own has none. It ends with the process. */
+
 import { rm } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { Fault } from '#kernel/errors';
 import { isJsonObject, type JsonObject, wordOf } from '#kernel/json';
+import { say } from '#kernel/text/message';
 
 export interface DemoThread {
   /** As `banksman demo` prints it: `clusters` and `protected`. */
@@ -46,7 +48,7 @@ export async function startDemoThread(cli: string): Promise<DemoThread> {
     await worker.terminate();
     const why = thrown instanceof Error ? thrown.message : 'it ended';
     const next = 'try again; at a terminal `banksman demo` says more';
-    throw new Fault('demo_failed', `the demo cluster did not start: ${why} ${said}`.trim().slice(0, 500), { next, cause: thrown });
+    throw new Fault('demo_failed', say`the demo cluster did not start: ${`${why} ${said}`.trim().slice(0, 450)}`, { next, cause: thrown });
   }
 }
 

@@ -14,6 +14,7 @@ import type { CertificateKnown } from '#kernel/ports/cluster';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { ToldElsewhere } from '#kernel/ports/sink';
 import type { Store } from '#kernel/ports/store';
+import { say } from '#kernel/text/message';
 import { type AlarmParts, agreementFindings, type TrailWatch } from './alarms.ts';
 import { type Attempts, attemptFindings, spoolFindings } from './attempts/attempts.ts';
 import type { ConnectedClusters } from './clusters/connect-clusters.ts';
@@ -260,7 +261,9 @@ export async function apiState(client: ProxmoxClient, tokenId: string, signal: A
   const permissions = await client.permissions(signal).catch(() => undefined);
   if (permissions !== undefined && Object.keys(permissions).length === 0) {
     const next = await client.grantHint('Sys.Audit,VM.Audit,Datastore.Audit', '/', signal);
-    throw new Fault('token_sees_nothing', `the API token \`${tokenId}\` holds no privilege on any path, so every list is empty`, { next });
+    throw new Fault('token_sees_nothing', say`the API token \`${tokenId}\` holds no privilege on any path, so every list is empty`, {
+      next,
+    });
   }
   try {
     const rows = await client.clusterStatus(signal);

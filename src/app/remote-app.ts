@@ -21,12 +21,13 @@ import type {
 } from '#kernel/app';
 import type { AnswerResult } from '#kernel/approval/answer';
 import { requestIdPattern } from '#kernel/approval/request';
-import { Fault, toFault } from '#kernel/errors';
+import { Fault, faultMessage, toFault } from '#kernel/errors';
 import { effectData, type KnownEffect, notSent } from '#kernel/known-effect';
 import type { LiveLists, ProtectedNames } from '#kernel/live';
 import type { Outcome } from '#kernel/outcome';
 import type { PlanProgress } from '#kernel/plans/plan-progress';
 import type { Store } from '#kernel/ports/store';
+import { say } from '#kernel/text/message';
 import type { SharedSettings } from '#kernel/wire';
 import { announce } from './announce.ts';
 import { attemptFindings } from './attempts/attempts.ts';
@@ -213,7 +214,7 @@ function notHere({ welcome }: ServiceLink): SettingResult {
 
 function remoteApprovals(link: ServiceLink, ask: Ask): Approvals & CallApprovals {
   const elsewhere = (): Fault =>
-    new Fault('answered_elsewhere', `this is not decided here: ${link.welcome.config.answersAt ?? 'ask root'}`, { audience: 'user' });
+    new Fault('answered_elsewhere', say`this is not decided here: ${link.welcome.config.answersAt ?? 'ask root'}`, { audience: 'user' });
   const ofId = <T>(method: string, id: string, ...more: unknown[]) =>
     requestIdPattern.test(id) ? asked(ask<T | null>(method, [id, ...more])) : Promise.resolve(undefined);
   const approvals: Approvals & CallApprovals = {
@@ -255,8 +256,10 @@ function remoteStore(link: ServiceLink, ask: Ask, approvals: Approvals & CallApp
     try {
       await ask('records.append', [drafts]);
     } catch (thrown) {
-      const { message, next, retryable } = toFault(thrown);
-      throw new Fault('audit_unavailable', message, { retryable, cause: thrown, ...(next === undefined ? {} : { next }) });
+      const { next, retryable, words } = toFault(thrown);
+      const remedy = words.next ?? next;
+      const known = remedy === undefined ? {} : { next: remedy };
+      throw new Fault('audit_unavailable', faultMessage(thrown), { retryable, cause: thrown, ...known });
     }
   };
   return {

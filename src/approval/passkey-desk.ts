@@ -52,7 +52,7 @@ export function createAnswerDesk(
   deps: AnswerDeskDeps,
 ): Pick<PasskeyDesk, 'origin' | 'approvers' | 'beginAnswer' | 'finishAnswer'> {
   if (!isPageOrigin(origin))
-    throw new Fault('bad_origin', `\`${origin}\` is no place for passkeys`, { next: 'use an https name, or `http://localhost`' });
+    throw new Fault('bad_origin', say`\`${origin}\` is no place for passkeys`, { next: 'use an https name, or `http://localhost`' });
   const answers = createChallenges<Answer>(origin, deps);
   return {
     origin,

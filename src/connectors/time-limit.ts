@@ -1,6 +1,8 @@
 /** One limit around one piece of waiting: the caller's cancel and a time limit in a single signal, and nothing left behind. */
+
 import { Fault } from '#kernel/errors';
 import type { Clock } from '#kernel/ports/clock';
+import { say } from '#kernel/text/message';
 
 /** The reason of a signal that `withTimeLimit` aborted itself; never leaves the connectors. */
 export class TimeLimitReached extends Error {
@@ -48,5 +50,5 @@ export function stopReason(limited: AbortSignal): 'limit' | 'caller' | undefined
 /** The fault for work that the caller cancelled before it had any effect. A `Fault` given as the abort's reason is kept. */
 export function cancelledFault(signal: AbortSignal, what: string): Fault {
   if (signal.reason instanceof Fault) return signal.reason;
-  return new Fault('cancelled', `cancelled by the caller: ${what}`, { audience: 'user', retryable: true });
+  return new Fault('cancelled', say`cancelled by the caller: ${what}`, { audience: 'user', retryable: true });
 }

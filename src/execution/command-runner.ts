@@ -2,6 +2,7 @@
 
 import { Fault, reasonOf } from '#kernel/errors';
 import type { CommandRequest, CommandResult, CommandRunner, SandboxStatus } from '#kernel/ports/command-runner';
+import { say } from '#kernel/text/message';
 import { type CommandRunnerOptions, type Ground, settleGround, unfitWorkspace } from './command-ground.ts';
 import { createEffects, type Effects, type OpenOptions } from './effects/effects.ts';
 import { findJournal, findWay } from './effects/find-place.ts';
@@ -163,7 +164,7 @@ async function runJudged(run: Run, { parts, effects, how, status }: Required<Pro
 function requireLeave(status: SandboxStatus, request: CommandRequest, { requireSandbox }: Ground): void {
   if (status.state === 'enforced') return;
   if (!requireSandbox && request.allowUnsandboxed === true) return;
-  throw new Fault('sandbox_required', `the sandbox is ${status.state}, so the command did not run: ${status.reason}`, {
+  throw new Fault('sandbox_required', say`the sandbox is ${status.state}, so the command did not run: ${status.reason}`, {
     next: requireSandbox ? 'repair the sandbox (`banksman doctor`)' : 'a person can let this one command run without it',
   });
 }

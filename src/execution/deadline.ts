@@ -1,6 +1,8 @@
 /** Time: a call's limit, which counts work and not the time a person takes to decide, and the real clock. */
+
 import { Fault } from '#kernel/errors';
 import type { Clock } from '#kernel/ports/clock';
+import { say } from '#kernel/text/message';
 import { formatDuration } from '#kernel/text/text';
 
 export interface Deadline {
@@ -43,7 +45,7 @@ export function startDeadline(limitMs: number, caller: AbortSignal): Deadline {
   };
   const cancel = () => abort(new Fault('cancelled', 'the caller gave up on this call', { audience: 'user' }));
   const expire = () =>
-    abort(new Fault('timeout', `took longer than ${formatDuration(limitMs)}`, { audience: 'operator', retryable: true }));
+    abort(new Fault('timeout', say`took longer than ${formatDuration(limitMs)}`, { audience: 'operator', retryable: true }));
   const run = () => {
     startedAt = performance.now();
     timer = setTimeout(expire, Math.max(0, left));

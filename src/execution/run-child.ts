@@ -1,4 +1,5 @@
 /** One child process from start to the end of everything that it started. The one place that spawns. */
+
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { readdirSync, readFileSync, statfsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
@@ -6,6 +7,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { Fault } from '#kernel/errors';
 import type { OnProgramOutput, ProgramRequest, ProgramRunner } from '#kernel/ports/program-runner';
 import { createCappedOutput } from '#kernel/text/capped-output';
+import { say } from '#kernel/text/message';
 
 /** What the child gets beyond its three streams, as descriptors 3, 4, … in this order. */
 export type ExtraDescriptor =
@@ -187,7 +189,7 @@ function killGroup(child: ChildProcess): void {
 
 function notStarted(thrown: unknown): Fault {
   const why = thrown instanceof Error ? thrown.message : String(thrown);
-  return new Fault('program_not_started', `the program could not be started: ${why}`, { cause: thrown });
+  return new Fault('program_not_started', say`the program could not be started: ${why}`, { cause: thrown });
 }
 
 /** Programs of the host, started as they are named: for what is no command of a model (ripgrep, the probe of the sandbox). */

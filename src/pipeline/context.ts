@@ -74,7 +74,7 @@ export function toolContext(
 export function clusterOf(tool: Tool, cluster: string | undefined, deps: CallDeps): ToolContext['cluster'] {
   return () => {
     const configured = deps.clusters.get(cluster ?? '');
-    if (configured === undefined) throw new Fault('no_cluster', `\`${tool.name}\` has no cluster`, { audience: 'bug' });
+    if (configured === undefined) throw new Fault('no_cluster', say`\`${tool.name}\` has no cluster`, { audience: 'bug' });
     return configured.access;
   };
 }

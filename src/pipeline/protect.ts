@@ -338,9 +338,9 @@ async function tagsOf(
   if (snapshot === undefined || guest === undefined) return target.tags;
   const names = (await api.snapshots({ vmid, node: guest.node, guestType: guest.type }, signal)).map((row) => row['name']);
   if (!names.includes(snapshot) || snapshot === 'current') {
-    throw new Fault('unknown_snapshot', `guest ${vmid} has no snapshot \`${snapshot}\``, {
+    throw new Fault('unknown_snapshot', say`guest ${vmid} has no snapshot \`${snapshot}\``, {
       audience: 'user',
-      next: `see get_guest with \`vmid\` ${vmid}`,
+      next: say`see get_guest with \`vmid\` ${vmid}`,
     });
   }
   const config = await api.record(

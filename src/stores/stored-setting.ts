@@ -1,4 +1,5 @@
 /** Security settings as text in a store. Whatever comes back is input: whoever can write to the store can write anything. */
+
 import * as z from 'zod';
 import { keyOfProof, signedSchema } from '#kernel/approval/proof';
 import {
@@ -13,6 +14,7 @@ import {
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import type { StoredLevel, StoredPause, StoredRule } from '#kernel/ports/security-store';
+import { say } from '#kernel/text/message';
 import { securityLevels } from '#kernel/tiers';
 
 /** Live rules at a time. */
@@ -83,7 +85,7 @@ export function isStorablePattern(pattern: string): boolean {
 }
 
 export function tooManyRules(): Fault {
-  return new Fault('too_many_rules', `there are ${maxRules} auto-approve rules already`, {
+  return new Fault('too_many_rules', say`there are ${maxRules} auto-approve rules already`, {
     audience: 'user',
     next: 'remove some that are no longer needed, or use a wider pattern',
   });

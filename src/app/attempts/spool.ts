@@ -13,6 +13,7 @@ import { Fault, reasonOf } from '#kernel/errors';
 import { isJsonObject } from '#kernel/json';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Log } from '#kernel/ports/log';
+import { say } from '#kernel/text/message';
 import { hasErrorCode, readPrivateFile, writePrivateFile } from '../config/private-file.ts';
 
 export interface Spool {
@@ -99,7 +100,7 @@ interface SpoolPlace {
 
 async function keepOnDisk({ folder, reserve, name }: SpoolPlace, draft: AuditDraft): Promise<void> {
   if (namesIn(folder).length >= mostFiles)
-    throw new Fault('spool_full', `${folder} holds ${mostFiles} outcomes already`, {
+    throw new Fault('spool_full', say`${folder} holds ${mostFiles} outcomes already`, {
       next: 'make the store work again: see `banksman doctor`',
     });
   const kept: AuditDraft = { ...draft, attributes: { ...draft.attributes, kept_since: new Date().toISOString() } };

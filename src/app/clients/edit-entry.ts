@@ -2,10 +2,12 @@
  * One named entry in somebody else's configuration file: put in, changed or taken out, and every other byte stays. What comes out is read again
  * and compared with what went in; where the two differ by more than the entry, nothing is changed.
  */
+
 import { applyEdits, modify, type ParseError, parse, printParseErrorCode } from 'jsonc-parser';
 import { parse as parseToml } from 'smol-toml';
 import { Fault, reasonOf } from '#kernel/errors';
 import { canonicalJson } from '#kernel/json';
+import { say } from '#kernel/text/message';
 import { type Place, tomlTable } from './mcp-clients.ts';
 
 /** @param entry undefined: it is taken out @returns the whole new text @throws {Fault} `not_editable` */
@@ -109,7 +111,7 @@ function endOfLine(text: string): string {
 }
 
 function notEditable(why: string): Fault {
-  return new Fault('not_editable', `the file cannot be changed safely: ${why}`, {
+  return new Fault('not_editable', say`the file cannot be changed safely: ${why}`, {
     audience: 'user',
     next: 'correct the file, or write the entry into it by hand: `--print` prints it',
   });

@@ -3,13 +3,15 @@
  * both run. SECURITY: none of it stands on a disk, among a process's arguments or in its environment. That holds the address alone, and a secret that is
  * good for one connection.
  */
+
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Fault, reasonOf } from '#kernel/errors';
+import { Fault, reasonMessage } from '#kernel/errors';
 import { isJsonObject } from '#kernel/json';
+import { say } from '#kernel/text/message';
 
 export interface EditorSettings {
   /** As one raw configuration, with an absolute `workspace.root`. */
@@ -170,7 +172,7 @@ export async function hearEditorSettings(ticket: string): Promise<EditorLink> {
     };
   } catch (cause) {
     peer.destroy();
-    throw new Fault('no_editor', `the window of the editor that starts this server does not answer: ${reasonOf(cause)}`, {
+    throw new Fault('no_editor', say`the window of the editor that starts this server does not answer: ${reasonMessage(cause)}`, {
       audience: 'user',
       next: 'start the server again from the editor; outside of it leave `BANKSMAN_EDITOR` unset',
       cause,

@@ -1,7 +1,9 @@
 /** API tokens of clusters in the editor's SecretStorage, each for the very cluster that it was given for. */
+
 import { createHash } from 'node:crypto';
 import { Fault } from '#kernel/errors';
 import { canonicalJson, isJsonObject, type JsonObject } from '#kernel/json';
+import { say } from '#kernel/text/message';
 import type { ClusterConfig } from '../config/config.ts';
 
 /** The secret of cluster `name`. A `tokenFile` in the settings is the alternative. */
@@ -40,7 +42,7 @@ export function tokenFor(stored: string, cluster: TokenPlace): string {
   if (bound.place === markOf(cluster)) return bound.secret;
   throw new Fault(
     'token_elsewhere',
-    `the settings of cluster \`${cluster.name}\` are not those that its API token was stored for: an address, the certificate or the token’s id is another, so it is sent nowhere`,
+    say`the settings of cluster \`${cluster.name}\` are not those that its API token was stored for: an address, the certificate or the token’s id is another, so it is sent nowhere`,
     {
       audience: 'user',
       next: 'if it was you who changed them, run “Banksman: Set API Token…”, which shows where the token goes; if not, find out who did, and put them back',

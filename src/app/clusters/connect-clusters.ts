@@ -1,4 +1,5 @@
 /** The configured clusters as the pipeline uses them: a client, a shell and a waker each. Nothing connects before it is used. */
+
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,6 +16,7 @@ import type { ClusterPort, GuestRef } from '#kernel/ports/cluster';
 import type { LiveReads } from '#kernel/ports/live-reads';
 import type { Log } from '#kernel/ports/log';
 import type { Resource } from '#kernel/resource';
+import { say } from '#kernel/text/message';
 import { type ClusterCopy, type ConfiguredCluster, clustersFor } from '#pipeline/deps';
 import { derivedBy, takeInventory } from '#pipeline/inventory';
 import { type ProtectedList, protectTarget } from '#policy/protected-resources';
@@ -79,7 +81,7 @@ async function protectedNames(
   { list, signal }: { readonly list: ProtectedList; readonly signal: AbortSignal },
 ): Promise<ProtectedNames> {
   const configured = clusters.get(cluster);
-  if (!configured) throw new Fault('unknown_cluster', `no cluster is named \`${cluster}\``, { audience: 'user' });
+  if (!configured) throw new Fault('unknown_cluster', say`no cluster is named \`${cluster}\``, { audience: 'user' });
   const inventory = await takeInventory(cluster, configured, {
     needsAddresses: list.addresses.length > 0,
     needsPools: list.pools !== undefined,
@@ -196,7 +198,7 @@ function trustOf(cluster: ClusterConfig, baseDir: string): TlsTrust {
   } catch (thrown) {
     throw new Fault(
       'bad_config',
-      `cluster \`${cluster.name}\`: \`tls.caFile\` cannot be read: ${thrown instanceof Error ? thrown.message : file}`,
+      say`cluster \`${cluster.name}\`: \`tls.caFile\` cannot be read: ${thrown instanceof Error ? thrown.message : file}`,
       { cause: thrown },
     );
   }
@@ -206,7 +208,7 @@ function trustOf(cluster: ClusterConfig, baseDir: string): TlsTrust {
 function checkToken(cluster: ClusterConfig, text: string, secrets: Set<string>): string {
   const secret = text.trim().replace(`${cluster.tokenId}=`, '');
   if (!/^[\x21-\x7e]{1,200}$/.test(secret)) {
-    throw new Fault('bad_token', `the API token of cluster \`${cluster.name}\` is empty or holds white space`, {
+    throw new Fault('bad_token', say`the API token of cluster \`${cluster.name}\` is empty or holds white space`, {
       next: 'store the token secret (a UUID) alone',
     });
   }
@@ -216,7 +218,7 @@ function checkToken(cluster: ClusterConfig, text: string, secrets: Set<string>):
 
 async function readTokenFile(cluster: ClusterConfig, file: KeptText | undefined): Promise<string> {
   if (file === undefined) {
-    throw new Fault('no_token', `cluster \`${cluster.name}\` has no API token`, {
+    throw new Fault('no_token', say`cluster \`${cluster.name}\` has no API token`, {
       next: 'in the editor run “Banksman: Set API Token…”; elsewhere name a 0600 file in `tokenFile`',
     });
   }
@@ -225,7 +227,7 @@ async function readTokenFile(cluster: ClusterConfig, file: KeptText | undefined)
   } catch (thrown) {
     throw new Fault(
       'no_token',
-      `the token file of cluster \`${cluster.name}\` cannot be read: ${thrown instanceof Error ? thrown.message : 'unknown error'}`,
+      say`the token file of cluster \`${cluster.name}\` cannot be read: ${thrown instanceof Error ? thrown.message : 'unknown error'}`,
       { cause: thrown },
     );
   }
@@ -233,7 +235,7 @@ async function readTokenFile(cluster: ClusterConfig, file: KeptText | undefined)
 
 function clientOf(clients: ReadonlyMap<string, ClusterPort>, cluster: string): ClusterPort {
   const client = clients.get(cluster);
-  if (client === undefined) throw new Fault('unknown_cluster', `no cluster is named \`${cluster}\``);
+  if (client === undefined) throw new Fault('unknown_cluster', say`no cluster is named \`${cluster}\``);
   return client;
 }
 

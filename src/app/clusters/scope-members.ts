@@ -2,8 +2,10 @@
  * Which guests are in a scope by a tag with a person's consent: those that bore it when the scope was first used here, and what agents made of them
  * since. SECURITY: whoever may change options in Proxmox VE gives a guest a tag; that alone lets no agent change it.
  */
+
 import * as z from 'zod';
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import { gainedTags, type TagsOfGuests } from '#policy/deciding-tags';
 import { readPrivateFile, replacePrivateFile } from '../config/private-file.ts';
 
@@ -35,7 +37,7 @@ export function createScopeMembers({ folder, cluster, tags }: MembersOptions): S
     try {
       return new Map(Object.entries(fileSchema.parse(JSON.parse(text))));
     } catch (thrown) {
-      throw new Fault('tag_memory_damaged', `which guests are in scopes by their tags cannot be read (\`${folder}/${name}\`)`, {
+      throw new Fault('tag_memory_damaged', say`which guests are in scopes by their tags cannot be read (\`${folder}/${name}\`)`, {
         cause: thrown,
         next: 'a person looks at the file, and removes it where no guest bears a tag of a scope that it should not',
       });

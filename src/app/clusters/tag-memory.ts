@@ -1,9 +1,11 @@
 /** Which guests bore a tag that protects, or that a window, role or scope goes by: kept in the state directory, a file for each cluster, so that it counts on when taken away. */
+
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { Finding } from '#kernel/app';
 import { Fault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
+import { say } from '#kernel/text/message';
 import type { ConfiguredCluster, TagMemory } from '#pipeline/deps';
 import { derivedBy, takeInventory } from '#pipeline/inventory';
 import type { Role } from '#policy/blast/roles';
@@ -50,7 +52,7 @@ export function createTagMemory({ cluster, stateDir, log, entries }: TagMemoryOp
       return new Map(Object.entries(fileSchema.parse(JSON.parse(text))).map(([vmid, tags]) => [Number(vmid), [tags].flat()]));
     } catch (thrown) {
       // SECURITY: fails closed. Whoever breaks the file must not free the guests in it.
-      throw new Fault('tag_memory_damaged', `what is remembered of protecting tags cannot be read (\`${join(place, name)}\`)`, {
+      throw new Fault('tag_memory_damaged', say`what is remembered of protecting tags cannot be read (\`${join(place, name)}\`)`, {
         cause: thrown,
         next: 'a person looks at the file, and removes it where every guest that should be protected bears its tag',
       });

@@ -1,4 +1,5 @@
 /** A cluster that is not in the configuration yet, asked as every call would ask it. What is found out stays in memory. */
+
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
@@ -9,6 +10,7 @@ import type { ProtectionSuggestion } from '#kernel/app';
 import { Fault, toFault } from '#kernel/errors';
 import { isJsonObject, type JsonObject, textOf } from '#kernel/json';
 import type { Log } from '#kernel/ports/log';
+import { say } from '#kernel/text/message';
 import { type Config, clusterSchema, parseConfig } from '../config/config.ts';
 import { apiState } from '../doctor.ts';
 import { type ConnectedClusters, connectClusters } from './connect-clusters.ts';
@@ -162,10 +164,10 @@ export async function checkProxmox(endpoint: string, fingerprint: string | undef
   const isApi = await isProxmoxApi({ url: endpoint, trust, pins, timeoutMs: nodeMs }, signal).catch((thrown: unknown) => {
     const failed = thrown instanceof Error ? thrown.message : 'no answer';
     const next = 'look at it again: where it goes on changing, find out on the node who answers there';
-    throw new Fault('unreachable', `${endpoint} does not answer as before: ${failed}`, { audience: 'user', next });
+    throw new Fault('unreachable', say`${endpoint} does not answer as before: ${failed}`, { audience: 'user', next });
   });
   if (isApi) return;
-  throw new Fault('not_proxmox', `what answers at ${endpoint} is not the API of Proxmox VE`, {
+  throw new Fault('not_proxmox', say`what answers at ${endpoint} is not the API of Proxmox VE`, {
     audience: 'user',
     next: 'name the address of a node, with the port of its web interface (8006 unless a proxy stands before it)',
   });

@@ -4,6 +4,7 @@
  * LIMIT: beside the configuration, in the same account: who removes the file starts over in processes that start later. `alarms.ts` finds that by
  * the trail's record of what was agreed to last.
  */
+
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -15,6 +16,7 @@ import type { ApproverKey } from '#kernel/approval/answer';
 import { type Signed, signedSchema } from '#kernel/approval/proof';
 import { Fault } from '#kernel/errors';
 import { canonicalJson, type JsonObject } from '#kernel/json';
+import { say } from '#kernel/text/message';
 import { modelTiers, securityLevels, stricterTier } from '#kernel/tiers';
 import { approvalRules, type Config } from './config.ts';
 import { writeWhole } from './config-file.ts';
@@ -144,7 +146,7 @@ function digestOfEntry({ payload }: Entry): string {
 }
 
 function broken(file: string, why: string, cause?: unknown): Fault {
-  return new Fault('bad_agreement', `${file}: ${why}, so nobody can approve here`, {
+  return new Fault('bad_agreement', say`${file}: ${why}, so nobody can approve here`, {
     audience: 'operator',
     next: `find out who wrote to it and put a backup back; only if you know that \`approvers\` names the right people, remove it and run \`banksman config agree\``,
     cause,
@@ -179,14 +181,14 @@ export async function addAgreement(configFile: string, entry: Signed<AgreementPa
   const last = entries.at(-1);
   const flaw = signerFlaw(entry, last);
   if (flaw === 'window_key' || flaw === 'same_display')
-    throw new Fault('needs_passkey', `nothing was agreed to: ${loosenWords[flaw]}`, {
+    throw new Fault('needs_passkey', say`nothing was agreed to: ${loosenWords[flaw]}`, {
       audience: 'user',
       next: 'agree on the approval page, under “Settings”',
     });
   if (flaw !== undefined)
     throw new Fault('needs_approver', 'only an approver who counts here already may agree to this', {
       audience: 'user',
-      next: `let ${(last?.payload.approvers ?? []).map(({ name }) => `\`${name}\``).join(' or ') || 'one of them'} agree: \`banksman config agree\`, in their editor window, or on the approval page`,
+      next: say`let ${(last?.payload.approvers ?? []).map(({ name }) => `\`${name}\``).join(' or ') || 'one of them'} agree: \`banksman config agree\`, in their editor window, or on the approval page`,
     });
   if (!follows(entry, last))
     throw new Fault('changed_meanwhile', 'somebody else agreed to something meanwhile; look again', { audience: 'user' });

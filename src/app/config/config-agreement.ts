@@ -1,4 +1,5 @@
 /** The agreement at work in one App: which of its configuration counts, who may pin, and what a person is asked about. */
+
 import { readFileSync, rmSync, unwatchFile, watchFile, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod';
@@ -10,6 +11,7 @@ import type { ApproverKey, Signer } from '#kernel/approval/answer';
 import type { Signed } from '#kernel/approval/proof';
 import { Fault } from '#kernel/errors';
 import type { AuditLog } from '#kernel/ports/audit-log';
+import { say } from '#kernel/text/message';
 import {
   type Agreement,
   type AgreementPayload,
@@ -217,7 +219,7 @@ async function waitForOthers(configFile: string, key: ApproverKey, pins: readonl
   if (others.length === 0) return;
   // Before anybody agreed to anything, whatever stands in the file counts: a pin there would not wait.
   if (agreement !== undefined) await addApprover(configFile, key);
-  throw new Fault('needs_approver', `this key is new here, and ${names(others)} approves already: it counts once they agree to it`, {
+  throw new Fault('needs_approver', say`this key is new here, and ${names(others)} approves already: it counts once they agree to it`, {
     audience: 'user',
     next: 'on the approval page, in their window “Banksman: Agree to the Configuration…”, or `banksman config agree` at a terminal',
   });

@@ -1,4 +1,5 @@
 /** Reading and changing the machine's configuration file. */
+
 import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
@@ -7,6 +8,7 @@ import type { ProtectionSuggestion } from '#kernel/app';
 import type { ApproverKey } from '#kernel/approval/answer';
 import { Fault } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
+import { say } from '#kernel/text/message';
 import { makeFolder } from '#stores/make-folder';
 import { type Config, parseConfig } from './config.ts';
 
@@ -90,7 +92,7 @@ async function readObject(file: string, optional: boolean): Promise<JsonObject |
 function objectIn(text: string | undefined, file: string): JsonObject | undefined {
   if (text === undefined) return undefined;
   const value = parseJson(text, file);
-  if (!isJsonObject(value)) throw new Fault('bad_config', `${file}: must hold a JSON object`);
+  if (!isJsonObject(value)) throw new Fault('bad_config', say`${file}: must hold a JSON object`);
   return value;
 }
 
@@ -118,7 +120,7 @@ function withoutMark(text: string): string {
 
 function missingText(thrown: unknown, file: string, optional: boolean): undefined {
   if (optional && isMissing(thrown)) return undefined;
-  throw new Fault('bad_config', `${file}: cannot be read: ${thrown instanceof Error ? thrown.message : 'unknown error'}`, {
+  throw new Fault('bad_config', say`${file}: cannot be read: ${thrown instanceof Error ? thrown.message : 'unknown error'}`, {
     cause: thrown,
   });
 }
@@ -130,7 +132,7 @@ export function parseJson(text: string, origin: string): unknown {
   } catch (thrown) {
     throw new Fault(
       'bad_config',
-      `${origin}: not valid JSON: ${thrown instanceof Error ? withoutExcerpt(thrown.message) : 'unknown error'}`,
+      say`${origin}: not valid JSON: ${thrown instanceof Error ? withoutExcerpt(thrown.message) : 'unknown error'}`,
       {
         cause: thrown,
       },
@@ -165,7 +167,7 @@ export async function writeWhole(file: string, text: string, like = file): Promi
     await rename(temporary, file);
   } catch (thrown) {
     await rm(temporary, { force: true });
-    throw new Fault('config_not_writable', `${file}: cannot be written: ${thrown instanceof Error ? thrown.message : 'unknown error'}`, {
+    throw new Fault('config_not_writable', say`${file}: cannot be written: ${thrown instanceof Error ? thrown.message : 'unknown error'}`, {
       cause: thrown,
     });
   }

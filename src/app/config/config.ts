@@ -1,4 +1,5 @@
 /** The configuration: one schema, parsed once at the edge. The editor's settings `banksman.*` are its top-level keys. */
+
 import * as z from 'zod';
 import { anyKeyPattern } from '#approval/keys';
 import { isPageOrigin, passkeyPattern } from '#approval/passkey';
@@ -10,6 +11,7 @@ import { displays } from '#kernel/approval/security';
 import { nodeNamePattern } from '#kernel/arguments';
 import { Fault } from '#kernel/errors';
 import { issueWords, valueAt } from '#kernel/text/issue-words';
+import { say } from '#kernel/text/message';
 import { actionTiers, impacts, modelTiers, securityLevels } from '#kernel/tiers';
 import { userRulesSchema } from '#policy/user-rules';
 import { redactJson } from '#redaction/redact';
@@ -311,7 +313,7 @@ export function parseConfig(raw: unknown, origin: string, lineOf: LineOf = () =>
   const { $schema: _schema, ...config } = parsed.data;
   const names = config.clusters.map((cluster) => cluster.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new Fault('bad_config', `${origin}: \`clusters\`: two are named \`${twice}\`; give each its own name`);
+  if (twice !== undefined) throw new Fault('bad_config', say`${origin}: \`clusters\`: two are named \`${twice}\`; give each its own name`);
   requireEnoughPeople(config, origin);
   const stranger = Object.keys(config.tiers).find((name) => !toolNames.has(name));
   if (stranger !== undefined) throw noSuchTool(stranger, origin);
@@ -322,7 +324,7 @@ export function parseConfig(raw: unknown, origin: string, lineOf: LineOf = () =>
 function requireEnoughPeople({ approvals }: Config, origin: string): void {
   const short = impacts.find((impact) => (approvals.who[impact]?.length ?? Number.POSITIVE_INFINITY) < (approvals[impact] ?? 0));
   if (short === undefined) return;
-  const message = `${origin}: \`approvals\`: ${approvals[short]} people have to approve what is ${short}, but \`who\` names fewer`;
+  const message = say`${origin}: \`approvals\`: ${approvals[short] ?? 0} people have to approve what is ${short}, but \`who\` names fewer`;
   throw new Fault('bad_config', message, { next: 'name more, or want fewer' });
 }
 
@@ -332,7 +334,7 @@ const toolNames: ReadonlySet<string> = new Set(catalog.map((tool) => tool.name))
 function noSuchTool(name: string, origin: string): Fault {
   return new Fault(
     'bad_config',
-    `${origin}: \`tiers\`: no tool is named \`${name.slice(0, 100)}\`; allowed: ${[...toolNames].join(', ')}`,
+    say`${origin}: \`tiers\`: no tool is named \`${name.slice(0, 100)}\`; allowed: ${[...toolNames].join(', ')}`,
     {
       next: 'correct or remove the entry and try again',
     },
@@ -354,7 +356,7 @@ function badConfig(error: z.ZodError, { raw, origin, lineOf }: { raw: unknown; o
     return `${where}\`${field}\`: ${issue.message}; found ${shortly(valueAt(raw, issue.path), issue.path.at(-1))}`;
   });
   const more = error.issues.length > namedFaults ? `; and ${error.issues.length - namedFaults} more` : '';
-  return new Fault('bad_config', `${origin}: ${lines.join(' | ')}${more}`, {
+  return new Fault('bad_config', say`${origin}: ${lines.join(' | ')}${more}`, {
     audience: 'operator',
     next: 'correct the named field and try again',
   });

@@ -1,8 +1,10 @@
 /** Where state and configuration live (XDG Base Directory Specification); editor and command line meet there. */
+
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { dirname, isAbsolute, join, parse, resolve, win32 } from 'node:path';
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 
 /** `$XDG_STATE_HOME/banksman`, else `~/.local/state/banksman` (Windows: `%LOCALAPPDATA%\banksman`). */
 export function defaultStateDir(): string {
@@ -65,7 +67,7 @@ export function checkWorkspace(folder: string): string {
   const real = realWorkspace(folder);
   const wide = tooWideForWorkspace(real);
   if (wide === undefined) return real;
-  throw new Fault('workspace_too_wide', `${wide}; open a folder below it, or name one with \`--root DIR\` or in \`workspace.root\``);
+  throw new Fault('workspace_too_wide', say`${wide}; open a folder below it, or name one with \`--root DIR\` or in \`workspace.root\``);
 }
 
 function realWorkspace(folder: string): string {
@@ -76,7 +78,7 @@ function realWorkspace(folder: string): string {
   } catch (thrown) {
     cause = thrown;
   }
-  throw new Fault('no_workspace', `the workspace \`${folder}\` is no directory that can be read`, {
+  throw new Fault('no_workspace', say`the workspace \`${folder}\` is no directory that can be read`, {
     ...(cause === undefined ? {} : { cause }),
     next: 'open a folder, or set `workspace.root`',
   });

@@ -1,9 +1,11 @@
 /** Files that only this user may read and write: whole or not at all. */
+
 import { randomBytes } from 'node:crypto';
 import { constants, statSync } from 'node:fs';
 import { chmod, link, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import { makeFolder } from '#stores/make-folder';
 
 /** Written beside, synced, then linked to its name; the folder is made 0700. False: there is one of that name already. */
@@ -56,14 +58,14 @@ export async function readPrivateFile(file: string): Promise<string | undefined>
       const { uid, mode } = await handle.stat();
       // Windows has neither; its profile folder is the user's own.
       const foreign = process.geteuid !== undefined && (uid !== process.geteuid() || (mode & 0o022) !== 0);
-      if (foreign) throw new Fault('not_private', `${file} belongs to another user or may be written by others`);
+      if (foreign) throw new Fault('not_private', say`${file} belongs to another user or may be written by others`);
       return await handle.readFile('utf8');
     } finally {
       await handle.close();
     }
   } catch (thrown) {
     if (hasErrorCode(thrown, 'ENOENT')) return undefined;
-    throw hasErrorCode(thrown, 'ELOOP') ? new Fault('not_private', `${file} is a link`) : thrown;
+    throw hasErrorCode(thrown, 'ELOOP') ? new Fault('not_private', say`${file} is a link`) : thrown;
   }
 }
 

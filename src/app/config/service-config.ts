@@ -1,9 +1,11 @@
 /** The service's configuration: root's own, or none. */
+
 import { lstatSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import * as path from 'node:path';
 import { Fault } from '#kernel/errors';
 import { jsonLines } from '#kernel/text/json-lines';
+import { say } from '#kernel/text/message';
 import { secretsOfSink, withSecretsAt } from '../sinks/sink-schema.ts';
 import { type Config, parseConfig } from './config.ts';
 import { parseJson } from './config-file.ts';
@@ -47,10 +49,10 @@ export function loadServiceConfig(file: string): Config {
   const raw = parseJson(text, file);
   const lines = jsonLines(text);
   if (lines.twice !== undefined)
-    throw new Fault('bad_config', `${file}: line ${lines.twice.line}: \`${lines.twice.path.join('.')}\` is there twice; take one out`);
+    throw new Fault('bad_config', say`${file}: line ${lines.twice.line}: \`${lines.twice.path.join('.')}\` is there twice; take one out`);
   const config = fromCredentials(parseConfig(raw, file, lines.of), path.dirname(file));
   if (config.page !== undefined && 'demo' in config.page)
-    throw new Fault('bad_config', `${file}: \`page.demo\`: the service serves no demo’s page`, { next: 'take `demo` out' });
+    throw new Fault('bad_config', say`${file}: \`page.demo\`: the service serves no demo’s page`, { next: 'take `demo` out' });
   for (const secret of secretsOf(config)) requireSecret(expandPath(secret, path.dirname(file)));
   return config;
 }
@@ -72,8 +74,8 @@ function requireSecret(file: string): void {
     if ((modeOf(place) & 0o001) === 0) return;
     if (place === path.dirname(place)) break;
   }
-  throw new Fault('secret_not_private', `${file} can be read by every user of this machine, so the service does not start with it`, {
-    next: `as root: \`chmod 0600 ${file}\`, and make it the service's own, or keep it in \`${secretsFolder}\` beside the configuration`,
+  throw new Fault('secret_not_private', say`${file} can be read by every user of this machine, so the service does not start with it`, {
+    next: say`as root: \`chmod 0600 ${file}\`, and make it the service's own, or keep it in \`${secretsFolder}\` beside the configuration`,
   });
 }
 
@@ -83,8 +85,8 @@ export function requireRootOwned(file: string): void {
     const found = lstatSync(place, { throwIfNoEntry: false });
     const flaw = found === undefined ? 'is not there' : flawOf(found);
     if (flaw !== undefined)
-      throw new Fault('config_not_safe', `${place} ${flaw}, so the service does not start with ${path.resolve(file)}`, {
-        next: `as root: \`chown root: ${place} && chmod go-w ${place}\``,
+      throw new Fault('config_not_safe', say`${place} ${flaw}, so the service does not start with ${path.resolve(file)}`, {
+        next: say`as root: \`chown root: ${place} && chmod go-w ${place}\``,
       });
     if (place === path.dirname(place)) return;
   }

@@ -1,4 +1,5 @@
 /** `banksman approvers`: whose keys count on this machine. Needs the store for the record of it, and no cluster. */
+
 import { personOf } from '#approval/grant';
 import { generateApproverKey, isSameKey, keyIdOf, signerFrom } from '#approval/keys';
 import { isPageOrigin, passkeyFingerprint } from '#approval/passkey';
@@ -8,6 +9,7 @@ import type { Enrolment } from '#kernel/approval/passkey';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import type { Store } from '#kernel/ports/store';
+import { say } from '#kernel/text/message';
 import { agreedPins, readAgreement } from '../config/agreement.ts';
 import { recordAgreement } from '../config/config-agreement.ts';
 import { addApprover, readApprovers, removeApprover } from '../config/config-file.ts';
@@ -128,7 +130,10 @@ async function mayPin({ name, voucher }: Pick<NewApprover, 'name' | 'voucher'>, 
   approverName(name);
   const known = await listApprovers(options);
   if (known.some((entry) => entry.name === name))
-    throw new Fault('approver_exists', `there is an approver named \`${name}\` already`, { audience: 'user', next: 'choose another name' });
+    throw new Fault('approver_exists', say`there is an approver named \`${name}\` already`, {
+      audience: 'user',
+      next: 'choose another name',
+    });
   if (voucher !== undefined) await mustBePinned(voucher, options);
   const { configFile } = options;
   // Text that was named on the command line pins, too, for this one call; a file of its own starts with nobody.
@@ -163,7 +168,7 @@ async function enroll(draft: NewPasskey, options: ApproverOptions, store: Store)
   const { name, person, display, origin, voucher, lifeMs = enrolmentLifeMs, signal } = draft;
   await mayPin(draft, options);
   if (!isPageOrigin(origin))
-    throw new Fault('bad_origin', `\`${origin}\` is no place for passkeys`, {
+    throw new Fault('bad_origin', say`\`${origin}\` is no place for passkeys`, {
       audience: 'user',
       next: 'use the page’s https name, or `http://localhost` with its port',
     });
@@ -222,7 +227,7 @@ async function revoke(
   if (entry.pinned !== null && entry.pinnedIn !== options.configFile)
     throw new Fault(
       'not_pinned_here',
-      `\`${entry.name}\` is pinned in ${entry.pinnedIn ?? 'the configuration that was named'}, not in ${options.configFile}`,
+      say`\`${entry.name}\` is pinned in ${entry.pinnedIn ?? 'the configuration that was named'}, not in ${options.configFile}`,
       {
         audience: 'user',
         next:
@@ -253,7 +258,7 @@ async function removeLocal(key: string, { configFile }: ApproverOptions): Promis
 async function mustBePinned(voucher: Signer | undefined, { configFile, stateDir }: ApproverOptions): Promise<Signer | undefined> {
   if (voucher === undefined && isForService(stateDir)) return undefined;
   if (voucher !== undefined && isPinned(voucher.publicKey, await countingPins(configFile))) return voucher;
-  throw new Fault('needs_approver', `only an approver who is pinned in ${configFile} may do this`, { audience: 'user' });
+  throw new Fault('needs_approver', say`only an approver who is pinned in ${configFile} may do this`, { audience: 'user' });
 }
 
 /** SECURITY: a pin that a program wrote into the file counts once somebody agreed to it. Beside a named file there is no agreement: all count. */

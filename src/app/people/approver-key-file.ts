@@ -1,11 +1,13 @@
 /** Approvers' locked keys on this machine: one 0600 file per name in a 0700 folder beside the configuration. */
+
 import { lstat, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { signerFrom } from '#approval/keys';
 import { keyCost, openSealedKey, type SealedKey } from '#approval/sealed-key';
 import type { Signer } from '#kernel/approval/answer';
-import { Fault, reasonOf } from '#kernel/errors';
+import { Fault, reasonMessage } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import { hasErrorCode, writePrivateFile } from '../config/private-file.ts';
 
 /** Also a file name, and the end of the approver's id `user:NAME`. */
@@ -29,7 +31,7 @@ export function keyFolderOf(configFile: string): string {
 export function approverName(name: string): string {
   if (approverNamePattern.test(name)) return name;
   const allowed = '1 to 63 lower-case letters, digits, `-` or `_`, a letter or digit first';
-  throw new Fault('bad_approver_name', `\`${name}\` is no approver’s name: ${allowed}`, { audience: 'user' });
+  throw new Fault('bad_approver_name', say`\`${name}\` is no approver’s name: ${allowed}`, { audience: 'user' });
 }
 
 /** By name. What cannot be used is named with the reason. */
@@ -48,10 +50,10 @@ export async function listKeyFiles(
 export async function writeKeyFile(folder: string, key: SealedKey): Promise<string> {
   const file = join(folder, `${key.name}.json`);
   const written = await writePrivateFile(folder, `${key.name}.json`, `${JSON.stringify(key, null, 2)}\n`).catch((thrown: unknown) => {
-    throw new Fault('keys_not_writable', `${folder}: cannot be changed: ${reasonOf(thrown)}`, { cause: thrown });
+    throw new Fault('keys_not_writable', say`${folder}: cannot be changed: ${reasonMessage(thrown)}`, { cause: thrown });
   });
   if (written) return file;
-  throw new Fault('approver_exists', `${file} holds a key of that name already`, { audience: 'user', next: 'choose another name' });
+  throw new Fault('approver_exists', say`${file} holds a key of that name already`, { audience: 'user', next: 'choose another name' });
 }
 
 /** Whether there was one. */
@@ -61,7 +63,7 @@ export async function removeKeyFile(folder: string, name: string): Promise<boole
     return true;
   } catch (thrown) {
     if (hasErrorCode(thrown, 'ENOENT')) return false;
-    throw new Fault('keys_not_writable', `${folder}: cannot be changed: ${reasonOf(thrown)}`, { cause: thrown });
+    throw new Fault('keys_not_writable', say`${folder}: cannot be changed: ${reasonMessage(thrown)}`, { cause: thrown });
   }
 }
 
@@ -91,6 +93,6 @@ async function filesIn(folder: string): Promise<readonly string[]> {
     return await readdir(folder);
   } catch (thrown) {
     if (hasErrorCode(thrown, 'ENOENT')) return [];
-    throw new Fault('keys_not_readable', `${folder}: cannot be read: ${reasonOf(thrown)}`, { cause: thrown });
+    throw new Fault('keys_not_readable', say`${folder}: cannot be read: ${reasonMessage(thrown)}`, { cause: thrown });
   }
 }

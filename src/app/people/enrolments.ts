@@ -2,6 +2,7 @@
  * One-time links for a new passkey. Whoever makes the link and the process that serves the page meet in files of the state directory: the offer,
  * which holds only the link's hash, and beside it the one answer there can be. INVARIANT: nothing here pins anything.
  */
+
 import { createHash, randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +12,8 @@ import { passkeyAlgorithms, passkeyFingerprint, passkeyPattern, readNewCredentia
 import type { ApproverKey } from '#kernel/approval/answer';
 import { type CreationOptions, type Enrolment, type EnrolRefusal, type PasskeyDesk, parseNewCredential } from '#kernel/approval/passkey';
 import { displays } from '#kernel/approval/security';
-import { Fault, reasonOf } from '#kernel/errors';
+import { Fault, reasonMessage } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import { asOwnerOf, readPrivateFile, writePrivateFile } from '../config/private-file.ts';
 
 /** In ms. */
@@ -71,7 +73,7 @@ export async function openEnrolment(
     const isWritten = await asOwnerOf(stateDir, () => writePrivateFile(folder, files.offer, JSON.stringify(offer)));
     if (!isWritten) throw new Error('there is such a link already');
   } catch (thrown) {
-    throw new Fault('enrolment_not_writable', `${folder}: cannot be written: ${reasonOf(thrown)}`, { cause: thrown });
+    throw new Fault('enrolment_not_writable', say`${folder}: cannot be written: ${reasonMessage(thrown)}`, { cause: thrown });
   }
   return {
     link,

@@ -2,11 +2,13 @@
  * Bearer tokens of MCP clients over HTTP. One file per token in the state directory, so that making and revoking one never rewrites
  * another, and a revoked one is gone at once for every process.
  */
+
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { Fault, reasonOf } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import { type ModelTier, modelTiers } from '#kernel/tiers';
 import { hasErrorCode, writePrivateFile } from '../config/private-file.ts';
 
@@ -113,7 +115,7 @@ function tokenName(name: string): string {
   if (namePattern.test(name)) return name;
   throw new Fault(
     'bad_token_name',
-    `\`${name}\` is no token name: 1 to 63 lower-case letters, digits, \`-\` or \`_\`, a letter or digit first`,
+    say`\`${name}\` is no token name: 1 to 63 lower-case letters, digits, \`-\` or \`_\`, a letter or digit first`,
     {
       audience: 'user',
     },
@@ -147,7 +149,7 @@ async function filesIn(folder: string): Promise<readonly string[]> {
     return await readdir(folder);
   } catch (thrown) {
     if (hasErrorCode(thrown, 'ENOENT')) return [];
-    throw new Fault('tokens_not_readable', `${folder}: cannot be read: ${reasonOf(thrown)}`, { cause: thrown });
+    throw new Fault('tokens_not_readable', say`${folder}: cannot be read: ${reasonOf(thrown)}`, { cause: thrown });
   }
 }
 
@@ -156,12 +158,12 @@ async function writeNew(folder: string, name: string, content: TokenFile): Promi
     throw notWritable(folder, thrown);
   });
   if (isNew) return;
-  throw new Fault('token_exists', `a token named \`${name}\` exists already`, {
+  throw new Fault('token_exists', say`a token named \`${name}\` exists already`, {
     audience: 'user',
-    next: `revoke it first: banksman tokens revoke ${name}`,
+    next: say`revoke it first: banksman tokens revoke ${name}`,
   });
 }
 
 function notWritable(place: string, thrown: unknown): Fault {
-  return new Fault('tokens_not_writable', `${place}: cannot be changed: ${reasonOf(thrown)}`, { cause: thrown });
+  return new Fault('tokens_not_writable', say`${place}: cannot be changed: ${reasonOf(thrown)}`, { cause: thrown });
 }

@@ -1,8 +1,10 @@
 /** The part of a configuration that decides, as somebody edited it. */
+
 import * as z from 'zod';
 import { autoApproveActions } from '#kernel/approval/security';
 import { Fault, reasonOf } from '#kernel/errors';
 import { canonicalJson, isJsonObject, type JsonObject } from '#kernel/json';
+import { say } from '#kernel/text/message';
 import { parseRulePattern } from '#policy/auto-approve';
 import { catalog } from '../catalog.ts';
 import { agreedConfig, termsOf } from '../config/agreement.ts';
@@ -44,7 +46,7 @@ export function settingsShown({ config, rules }: Deciding): JsonObject {
  */
 export function editedSettings(raw: unknown, now: Deciding, origin: string): Deciding {
   if (!isJsonObject(raw))
-    throw new Fault('bad_config', `${origin}: must be a JSON object`, { audience: 'user', next: 'see docs/policy.md' });
+    throw new Fault('bad_config', say`${origin}: must be a JSON object`, { audience: 'user', next: 'see docs/policy.md' });
   const { autoApprove, ...configuration } = raw;
   const [parsed, rules] = bothOf(
     () => parseConfig(configuration, origin),
@@ -64,7 +66,7 @@ function bothOf<A, B>(first: () => A, second: () => B): readonly [A, B] {
   } catch (thrown) {
     const flaw = flawOf(second);
     if (flaw === undefined || !(thrown instanceof Fault)) throw thrown;
-    throw new Fault('bad_config', `${thrown.message} | ${flaw}`, { audience: 'user', next: 'correct the named fields and try again' });
+    throw new Fault('bad_config', say`${thrown.message} | ${flaw}`, { audience: 'user', next: 'correct the named fields and try again' });
   }
   return [one, second()];
 }
@@ -89,7 +91,7 @@ function editedRules(raw: unknown, origin: string): readonly RuleSetting[] {
       })
     : parsed.error.issues.map(({ path, message }) => `\`${['autoApprove', ...path].join('.')}\`: ${message}`);
   if (parsed.success && flaws.length === 0) return parsed.data;
-  throw new Fault('bad_config', `${origin}: ${flaws.slice(0, 20).join(' | ')}`, {
+  throw new Fault('bad_config', say`${origin}: ${flaws.slice(0, 20).join(' | ')}`, {
     audience: 'user',
     next: 'correct the named field and try again',
   });

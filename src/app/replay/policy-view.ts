@@ -1,4 +1,5 @@
 /** The policy as people look at it: who may do what, and replays. */
+
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { isChained, type ReadTrail, verifyTrail } from '#audit/verify-trail';
@@ -7,6 +8,7 @@ import type { PolicyMatrix, ReplayOptions, ReplayReport, PolicyView as View } fr
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { ClusterPort } from '#kernel/ports/cluster';
 import type { SandboxStatus, ViewStatus } from '#kernel/ports/command-runner';
+import { say } from '#kernel/text/message';
 import { securityLevels } from '#kernel/tiers';
 import { decideTool } from '#pipeline/decide-call';
 import type { PipelineDeps } from '#pipeline/deps';
@@ -56,7 +58,7 @@ export function createPolicyView(parts: PolicyViewParts): View {
   const deciding = async (): Promise<Deciding> => {
     const settings = await deps.settings();
     if (settings.unavailable !== undefined)
-      throw new Fault('policy_unavailable', `the security level cannot be read: ${settings.unavailable}`);
+      throw new Fault('policy_unavailable', say`the security level cannot be read: ${settings.unavailable}`);
     const rules = (await settings.rules()).map(({ pattern, action }) => ({ pattern: pattern.text, action }));
     return { config: { ...parts.config, securityLevel: settings.securityLevel }, rules };
   };
@@ -178,7 +180,7 @@ async function readOnce(clusters: PipelineDeps['clusters'], { cluster, method, v
   const api = clusters.get(cluster)?.access.api;
   const name = reads.find((one) => one === method);
   if (api === undefined || name === undefined)
-    throw new Fault('not_recorded', `\`${method}\` of cluster \`${cluster}\` cannot be known now`);
+    throw new Fault('not_recorded', say`\`${method}\` of cluster \`${cluster}\` cannot be known now`);
   // Sound: `values` are what the stages handed to the same method, its signal left out.
   return (api[name] as (...given: readonly unknown[]) => Promise<unknown>)(...values, signal);
 }

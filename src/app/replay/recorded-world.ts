@@ -211,7 +211,7 @@ function judgeThen(call: RecordedCall, { config, settings }: Side, world: World,
       throw new Fault(notRecorded, 'whether the sandbox held then is not recorded');
     },
     held: async () => {
-      throw new Fault(notRecorded, `what was held then is not kept (level ${settings.securityLevel})`);
+      throw new Fault(notRecorded, say`what was held then is not kept (level ${settings.securityLevel})`);
     },
   };
 }

@@ -20,6 +20,7 @@ import { canonicalJson, isJsonObject, type JsonObject } from '#kernel/json';
 import type { AuditLog, Checkpoint } from '#kernel/ports/audit-log';
 import type { ChainAnchor } from '#kernel/ports/chained-audit-log';
 import type { Store } from '#kernel/ports/store';
+import { say } from '#kernel/text/message';
 import { openDamagedTrail } from '#stores/sqlite/open-damaged-trail';
 import type { Config } from '../config/config.ts';
 import { checkpointsIn } from '../witness/witness.ts';
@@ -142,7 +143,7 @@ export async function verifyExport(file: string, trusted: readonly ApproverKey[]
     return { ...verdict, signedBy: { approver: signature.approver, key: signature.key, trusted: state === 'trusted' } };
   } catch (thrown) {
     if (thrown instanceof NoRecord) return broken(thrown.message);
-    throw new Fault('cannot_read', `${file}: cannot be read: ${reasonOf(thrown)}`, { audience: 'user', cause: thrown });
+    throw new Fault('cannot_read', say`${file}: cannot be read: ${reasonOf(thrown)}`, { audience: 'user', cause: thrown });
   }
 }
 
@@ -201,7 +202,7 @@ async function seenInExport(file: string, trusted: readonly ApproverKey[]): Prom
 }
 
 function badExport(file: string, why: string): Fault {
-  return new Fault('bad_export', `${file}: ${why}`, { audience: 'user', next: 'name a whole export of this trail' });
+  return new Fault('bad_export', say`${file}: ${why}`, { audience: 'user', next: 'name a whole export of this trail' });
 }
 
 class NoRecord extends Error {}

@@ -1,6 +1,8 @@
 /** Every engine of a store besides the embedded one: its URLs, the files that they name, and how it is opened. */
+
 import { Fault } from '#kernel/errors';
 import type { Store } from '#kernel/ports/store';
+import { say } from '#kernel/text/message';
 import { parseStoreUrl } from '#stores/valkey/store-url';
 
 export interface StoreEngine {
@@ -44,6 +46,6 @@ export const storeStarts = new Intl.ListFormat('en-GB', { type: 'disjunction' })
 /** @throws {Fault} `bad_store_url` where no engine has the URL */
 export function engineOf(url: string): StoreEngine {
   const engine = engines.find(({ urls }) => url.search(urls) === 0);
-  if (engine === undefined) throw new Fault('bad_store_url', `the store URL must start with ${storeStarts}`);
+  if (engine === undefined) throw new Fault('bad_store_url', say`the store URL must start with ${storeStarts}`);
   return engine;
 }

@@ -1,4 +1,5 @@
 /** Copies of the embedded store: a backup while it is in use, and putting one back. Whoever works with the store's folder could do it by hand. */
+
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
@@ -8,6 +9,7 @@ import { verifyTrail } from '#audit/verify-trail';
 import type { ChainPoint } from '#kernel/audit-event';
 import { Fault, reasonOf } from '#kernel/errors';
 import type { LocalStore } from '#kernel/ports/store';
+import { say } from '#kernel/text/message';
 import { makeFolder } from '#stores/make-folder';
 import { copyDatabase, requireStore } from '#stores/sqlite/copy-database';
 import { openDamagedTrail } from '#stores/sqlite/open-damaged-trail';
@@ -37,7 +39,9 @@ export async function backUpStore(store: string, target: string): Promise<Copied
     sync(path.dirname(file));
     return copied;
   } catch (thrown) {
-    throw thrown instanceof Fault ? thrown : new Fault('cannot_write', `${file}: ${reasonOf(thrown)}`, { audience: 'user', cause: thrown });
+    throw thrown instanceof Fault
+      ? thrown
+      : new Fault('cannot_write', say`${file}: ${reasonOf(thrown)}`, { audience: 'user', cause: thrown });
   } finally {
     rmSync(temporary, { force: true });
   }
@@ -140,12 +144,12 @@ async function verified(file: string): Promise<Copied> {
 }
 
 function badBackup(file: string, why: string, cause?: unknown): Fault {
-  return new Fault('bad_backup', `${file} is no whole store: ${why}`, { audience: 'user', next: 'name another backup', cause });
+  return new Fault('bad_backup', say`${file} is no whole store: ${why}`, { audience: 'user', next: 'name another backup', cause });
 }
 
 function requireFree(file: string): void {
   if (!existsSync(file)) return;
-  throw new Fault('file_exists', `${file} is there already, and is not written over`, { audience: 'user', next: 'name a new file' });
+  throw new Fault('file_exists', say`${file} is there already, and is not written over`, { audience: 'user', next: 'name a new file' });
 }
 
 function sync(place: string): void {

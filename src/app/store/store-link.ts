@@ -1,4 +1,5 @@
 /** One running store worker: its calls under way, its end. */
+
 import { Worker } from 'node:worker_threads';
 import { Fault, type FaultData, faultFrom } from '#kernel/errors';
 import type { AuditLog, TrailTree } from '#kernel/ports/audit-log';
@@ -7,6 +8,7 @@ import type { PersonaLedger } from '#kernel/ports/persona-ledger';
 import type { RequestStore } from '#kernel/ports/request-store';
 import type { SecurityStore } from '#kernel/ports/security-store';
 import type { StoreCare } from '#kernel/ports/store-care';
+import { say } from '#kernel/text/message';
 
 export interface WorkerStoreOptions extends StoreWorkerData {
   /** The worker's file: `dist/store-worker.cjs`, or another of plain JavaScript. */
@@ -87,7 +89,7 @@ export function startStoreLink(options: WorkerStoreOptions, events: StoreLinkEve
  */
 function requirePlain(file: string | URL): void {
   if (!/\.[cm]?ts$/.test(String(file))) return;
-  throw new Fault('internal_error', `internal error: \`${String(file)}\` is not plain JavaScript, and the store's worker must be`, {
+  throw new Fault('internal_error', say`internal error: \`${String(file)}\` is not plain JavaScript, and the store's worker must be`, {
     audience: 'bug',
   });
 }
@@ -130,7 +132,7 @@ function createCalls(worker: Worker): Calls {
 
 function crashFault(cause: unknown): Fault {
   const detail = cause instanceof Error ? ` (${cause.message})` : '';
-  return new Fault('store_unavailable', `the store's worker ended unexpectedly${detail}; whether the change was made is not known`, {
+  return new Fault('store_unavailable', say`the store's worker ended unexpectedly${detail}; whether the change was made is not known`, {
     cause,
     retryable: true,
     next: 'try again; look at the request or the audit trail first where it matters',

@@ -1,4 +1,5 @@
 /** The trail as a log that others can check: its key, its signed checkpoints, and proofs for them. */
+
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { join } from 'node:path';
 import { checkpointFlaw } from '#audit/compare-trail';
@@ -9,6 +10,7 @@ import type { AuditTrail, SignedCheckpoint } from '#kernel/app';
 import { Fault } from '#kernel/errors';
 import { canonicalJson, type JsonObject } from '#kernel/json';
 import type { AuditLog, TrailTree, TreeState } from '#kernel/ports/audit-log';
+import { say } from '#kernel/text/message';
 import { asOwnerOf, readPrivateFile, writePrivateFile } from '../config/private-file.ts';
 
 const keyFileName = 'log.key';
@@ -37,7 +39,7 @@ function logKeyFile(stateDir: string): LogKeyPlace {
 }
 
 function badLogKey(): Fault {
-  return new Fault('bad_log_key', `\`${keyFileName}\` holds no Ed25519 key`, {
+  return new Fault('bad_log_key', say`\`${keyFileName}\` holds no Ed25519 key`, {
     next: 'move it away: a new one is made, and the trail says so',
   });
 }
@@ -63,7 +65,7 @@ export function trailLog(
       if (leaf === undefined || path === undefined)
         throw new Fault(
           'not_kept',
-          `record ${wanted} has left the trail, and so has its hash: what is left proves it only as a part of the whole`,
+          say`record ${wanted} has left the trail, and so has its hash: what is left proves it only as a part of the whole`,
           {
             audience: 'user',
             next: 'keep a proof of what has to be proven later, or an export',
@@ -91,7 +93,7 @@ async function leafOf(tree: TrailTree, wanted: number | string, size: number): P
   const { first } = await tree.state();
   const index = typeof wanted === 'number' ? wanted - first : await tree.find(wanted);
   if (index !== undefined && index >= 0 && index < size) return index;
-  throw new Fault('not_found', `record ${wanted} is not in the tree, which has those from ${first} to ${first + size - 1}`, {
+  throw new Fault('not_found', say`record ${wanted} is not in the tree, which has those from ${first} to ${first + size - 1}`, {
     audience: 'user',
   });
 }
@@ -127,7 +129,7 @@ function createSigner(place: LogKeyPlace): (tree: TrailTree) => Promise<SignedCh
     if (size !== end - first + 1)
       throw new Fault(
         'audit_broken',
-        `the trail ends at record ${end}, and the tree of its hashes at ${first + size - 1}: nothing is signed`,
+        say`the trail ends at record ${end}, and the tree of its hashes at ${first + size - 1}: nothing is signed`,
         {
           next: 'run `banksman audit verify`, and keep the file',
         },

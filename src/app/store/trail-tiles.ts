@@ -1,4 +1,5 @@
 /** The trail as static files that any HTTP server or disk can hold: https://c2sp.org/tlog-tiles. */
+
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { leafHash, tileHeight, tileWidth } from '#audit/merkle';
@@ -6,6 +7,7 @@ import { readerOf } from '#audit/verify-tree';
 import { Fault } from '#kernel/errors';
 import { canonicalJson, type JsonObject } from '#kernel/json';
 import type { Checkpoint, TrailTree } from '#kernel/ports/audit-log';
+import { say } from '#kernel/text/message';
 import { hasErrorCode } from '../config/private-file.ts';
 import { openStore, type StoreOptions } from './open-store.ts';
 import { trailLog } from './trail-log.ts';
@@ -57,7 +59,7 @@ export async function writeHashes(
         await keep(join(folder, 'tile', String(level), tilePath(number, width)), Buffer.concat(hashes));
         written += 1;
       } else if (level === 0 && number * tileWidth + width <= (await tree.state()).kept) lacking += 1;
-      else throw new Fault('audit_broken', `the tree lacks hashes of level ${level * tileHeight}`);
+      else throw new Fault('audit_broken', say`the tree lacks hashes of level ${level * tileHeight}`);
     }
   return { written, lacking };
 }
@@ -78,7 +80,7 @@ async function writeEntries(
       continue;
     }
     const other = entries.findIndex((entry, at) => leafHash(entry).toString('hex') !== leaves[at]);
-    if (other >= 0) throw new Fault('audit_broken', `record ${from + other} is not the one that the tree has`);
+    if (other >= 0) throw new Fault('audit_broken', say`record ${from + other} is not the one that the tree has`);
     await keep(
       join(folder, 'tile', 'entries', tilePath(number, width)),
       Buffer.concat(entries.flatMap((entry) => [lengthOf(entry), entry])),
@@ -116,6 +118,8 @@ async function keep(file: string, bytes: Buffer): Promise<void> {
   } catch (thrown) {
     if (!hasErrorCode(thrown, 'EEXIST')) throw thrown;
     if (!(await readFile(file)).equals(bytes))
-      throw new Fault('not_continued', `${file} is of another trail, or this one was rewritten: it is left as it is`, { audience: 'user' });
+      throw new Fault('not_continued', say`${file} is of another trail, or this one was rewritten: it is left as it is`, {
+        audience: 'user',
+      });
   }
 }

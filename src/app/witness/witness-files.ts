@@ -2,12 +2,14 @@
  * What a witness keeps, in a folder of its own below the state directory: its key, the logs that a person named, and for each log the last
  * checkpoint that was cosigned (its head). Commands write logs, the serving process alone writes heads.
  */
+
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { cosignatureType, ed25519Type, parseVerifierKey, verifierKey } from '#audit/signed-note';
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import { holdLock } from '#stores/sqlite/hold-lock';
 import { readPrivateFile, replacePrivateFile, syncFolder, writePrivateFile } from '../config/private-file.ts';
 import { signingKeyIn } from '../store/trail-log.ts';
@@ -109,7 +111,7 @@ export function logKeyFrom(text: string) {
 async function add(folder: string, text: string, known: (origin: string) => Promise<WitnessedLog | undefined>): Promise<WitnessedLog> {
   const { name: origin } = logKeyFrom(text);
   const keys = new Set([...((await known(origin))?.keys ?? []), text.trim()]);
-  if (keys.size > mostKeys) throw new Fault('too_many_keys', `a log has at most ${mostKeys} keys`, { audience: 'user' });
+  if (keys.size > mostKeys) throw new Fault('too_many_keys', say`a log has at most ${mostKeys} keys`, { audience: 'user' });
   // Before it is known: from then on a head must be there.
   await writePrivateFile(folder, `${idOf(origin)}.head`, JSON.stringify(nothingYet));
   const log = { origin, keys: [...keys] };
@@ -135,7 +137,7 @@ async function editing<T>(folder: string, work: () => Promise<T>): Promise<T> {
 async function keyIn(folder: string): Promise<WitnessKey> {
   const file = join(folder, keyName);
   const bad = () =>
-    new Fault('bad_witness_key', `${file} holds no Ed25519 key`, {
+    new Fault('bad_witness_key', say`${file} holds no Ed25519 key`, {
       next: 'move it away: a new one is made, and is another witness to whoever knew this one',
     });
   const place = { read: () => readPrivateFile(file), keep: async (pem: string) => void (await writePrivateFile(folder, keyName, pem)) };
@@ -157,7 +159,7 @@ function parsed<T>(text: string, schema: z.ZodType<T>, file: string): T {
 }
 
 function lost(why: string, cause?: unknown): Fault {
-  return new Fault('witness_state_lost', `${why}: nothing is cosigned for this log`, {
+  return new Fault('witness_state_lost', say`${why}: nothing is cosigned for this log`, {
     next: 'this witness is over: make another one with a new key (`--state`), and give it to the logs’ operators',
     ...(cause === undefined ? {} : { cause }),
   });

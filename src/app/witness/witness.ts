@@ -2,6 +2,7 @@
  * What every kind of witness is, something elsewhere that gets checkpoints, and the four there are: a file, a branch, a time stamp server,
  * a witness over HTTP.
  */
+
 import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -14,6 +15,7 @@ import { programRunner } from '#execution/run-child';
 import type { SignedCheckpoint } from '#kernel/app';
 import { Fault } from '#kernel/errors';
 import type { Checkpoint, TrailTree } from '#kernel/ports/audit-log';
+import { say } from '#kernel/text/message';
 import { replacePrivateFile } from '../config/private-file.ts';
 
 /** What is sent: the newest checkpoint, and the tree for proofs from older ones. */
@@ -122,7 +124,7 @@ async function runGit(args: readonly string[], signal: AbortSignal, input?: stri
   );
   if (exitCode === 0) return stdout;
   const why = timedOut ? `took longer than ${gitMs / 1000} s` : stderr.trim().slice(0, 500);
-  throw new Fault('witness_failed', `git ${args.find((word) => /^[a-z]/.test(word)) ?? ''}: ${why}`, { retryable: true });
+  throw new Fault('witness_failed', say`git ${args.find((word) => /^[a-z]/.test(word)) ?? ''}: ${why}`, { retryable: true });
 }
 
 /** SECURITY: no transport that runs a program of the URL's, and nobody is asked for a password. */
@@ -175,7 +177,7 @@ export function sendToTimestamp(url: string, folder: string): Send {
 }
 
 function stampFailed(url: string, why: string): Fault {
-  return new Fault('witness_failed', `${url} ${why}`, { retryable: true });
+  return new Fault('witness_failed', say`${url} ${why}`, { retryable: true });
 }
 
 /** RFC 3161 §2.4.1: version 1, SHA-256, a nonce, and with the server's certificate in the answer. */
@@ -215,12 +217,12 @@ const mostCosignatures = 16 * 1024;
 export function sendToWitness(url: string, verifierKey: string): Send {
   return async (sending) => {
     const key = parseVerifierKey(verifierKey);
-    if (key === undefined) throw new Fault('bad_witness_key', `the key of ${url} is no Ed25519 verifier key`, { audience: 'operator' });
+    if (key === undefined) throw new Fault('bad_witness_key', say`the key of ${url} is no Ed25519 verifier key`, { audience: 'operator' });
     const lines = await submit(url, sending, sending.known);
     const cosigned = parseNote(`${sending.note}${lines}`);
     // What it says for itself is no witness's signature until the key says so.
     if (cosigned === undefined || isSignedBy(cosigned, key) !== true)
-      throw new Fault('witness_failed', `${url} answered without a signature of \`${key.name}\``, { retryable: true });
+      throw new Fault('witness_failed', say`${url} answered without a signature of \`${key.name}\``, { retryable: true });
     return cosigned.signatures
       .filter(({ name }) => name === key.name)
       .map(({ line }) => `${line}\n`)
@@ -263,7 +265,7 @@ function witnessRefused(url: string, { status, text }: Answer, { known, other, c
     );
   const isUnknown = status === 404 || status === 403;
   const next = 'the witness has to know this log: give its operator what `banksman audit key` shows';
-  return new Fault('witness_failed', `${url} answered ${status} ${shortly(text)}`, {
+  return new Fault('witness_failed', say`${url} answered ${status} ${shortly(text)}`, {
     retryable: status >= 500,
     ...(isUnknown ? { next } : {}),
   });

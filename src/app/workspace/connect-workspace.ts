@@ -15,6 +15,7 @@ import type { CommandRunner, SandboxStatus } from '#kernel/ports/command-runner'
 import type { Log } from '#kernel/ports/log';
 import type { PersonaLedger } from '#kernel/ports/persona-ledger';
 import type { Store } from '#kernel/ports/store';
+import { say } from '#kernel/text/message';
 import type { WorkspaceAccess } from '#kernel/tool';
 import type { WorkspaceJudge } from '#pipeline/deps';
 import { isControlPath } from '#policy/effects/control-places';
@@ -85,8 +86,8 @@ export async function connectWorkspace(parts: WorkspaceParts, store: Store): Pro
 
 function badRoot(root: string, cause: unknown): Fault {
   const { code, message } = toFault(cause);
-  if (code === 'workspace_too_wide') return new Fault('bad_config', `\`workspace.root\`: ${message}`, { cause });
-  return new Fault('bad_config', `\`workspace.root\`: must be a directory that can be read; found \`${root}\``, {
+  if (code === 'workspace_too_wide') return new Fault('bad_config', say`\`workspace.root\`: ${message}`, { cause });
+  return new Fault('bad_config', say`\`workspace.root\`: must be a directory that can be read; found \`${root}\``, {
     next: 'correct it, or leave it out: the current directory is the workspace then',
     cause,
   });

@@ -11,6 +11,7 @@ import { type Decision, deny } from '#kernel/decision';
 import { Fault } from '#kernel/errors';
 import type { ViewStatus } from '#kernel/ports/command-runner';
 import { foundWords, issueWords } from '#kernel/text/issue-words';
+import { say } from '#kernel/text/message';
 import { decideCommand } from '#policy/effects/decide-command';
 import { decidePath, type WorkspaceView } from '#policy/paths/decide-path';
 import { decideSshCommand } from '#policy/ssh/decide-ssh-command';
@@ -83,20 +84,20 @@ function realRoot(root: string): string {
     const real = realpathSync(root);
     if (statSync(real).isDirectory()) return real;
   } catch (cause) {
-    throw new Fault('bad_root', `\`${root}\` is no directory that can be read`, {
+    throw new Fault('bad_root', say`\`${root}\` is no directory that can be read`, {
       audience: 'user',
       next: 'name the workspace with `--root`',
       cause,
     });
   }
-  throw new Fault('bad_root', `\`${root}\` is no directory`, { audience: 'user', next: 'name the workspace with `--root`' });
+  throw new Fault('bad_root', say`\`${root}\` is no directory`, { audience: 'user', next: 'name the workspace with `--root`' });
 }
 
 function badInput(error: z.ZodError, raw: unknown): Fault {
   const [issue] = error.issues;
   return new Fault(
     'bad_input',
-    `\`${issue?.path.join('.') || 'line'}\`: ${issue?.message ?? 'not a case'}${foundWords(raw, issue?.path ?? [])}`,
+    say`\`${issue?.path.join('.') || 'line'}\`: ${issue?.message ?? 'not a case'}${foundWords(raw, issue?.path ?? [])}`,
     {
       audience: 'user',
       next: 'each line is {"id","surface","input"} with "op" and "platform" where they apply',

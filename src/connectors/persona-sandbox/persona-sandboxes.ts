@@ -2,6 +2,7 @@
  * The agents' own sandboxes: a directory each, made at the first write. The ledger knows whose a directory is and what is in it; the
  * directory's name is random, so nothing about the agent's id gets into a path.
  */
+
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
@@ -9,6 +10,7 @@ import path from 'node:path';
 import { pathChanged } from '#files/directory-pin';
 import { Fault } from '#kernel/errors';
 import type { PersonaAccount, PersonaFile, PersonaLedger, PersonaLimits, Reservation } from '#kernel/ports/persona-ledger';
+import { say } from '#kernel/text/message';
 import type { PersonaRoom, PersonaRooms } from '../workspace-files/open-path.ts';
 
 export interface PersonaSandboxOptions {
@@ -62,7 +64,7 @@ function refusal(reservation: Extract<Reservation, { ok: false }>, limits: Perso
   if (reservation.why === 'gone') return pathChanged();
   const used = reservation.account;
   const now = used === undefined ? '' : `; it has ${used.files} files and ${inMegabytes(used.bytes)} MB`;
-  return new Fault('QUOTA_EXCEEDED', `your sandbox holds at most ${inMegabytes(limits.bytes)} MB in ${limits.files} files${now}`, {
+  return new Fault('QUOTA_EXCEEDED', say`your sandbox holds at most ${inMegabytes(limits.bytes)} MB in ${limits.files} files${now}`, {
     audience: 'user',
     next: 'write less, or overwrite a file that is no longer needed with a shorter one',
   });

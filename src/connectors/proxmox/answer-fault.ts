@@ -2,8 +2,10 @@
  * Proxmox VE's error answers as faults. Its texts stand in the reason phrase of the status line and in `message`, those about single
  * parameters in `errors`; a 401 has no body at all. 595 to 599 are its proxy's own: the node behind the answering one was not reached.
  */
+
 import { Fault, type FaultOptions } from '#kernel/errors';
 import { isJsonObject } from '#kernel/json';
+import { type Message, say } from '#kernel/text/message';
 import { showPlainly, stripUnseen } from '#kernel/text/text';
 import type { ApiAnswer } from './endpoint.ts';
 import { type LackedRight, lackedRight } from './rights-hint.ts';
@@ -32,24 +34,24 @@ export function answerFault(answer: ApiAnswer, cluster: string, tokenId: string)
   if (answer.status === 401) return unauthorized(on, tokenId, text);
   if (answer.status === 403) return forbidden(on, tokenId, text);
   if (answer.status === 400) return badRequest(on, text, answer.body);
-  if (answer.status === 501) return fault('pve_not_implemented', `${on} does not know this call: ${text}`, { audience: 'bug' });
+  if (answer.status === 501) return fault('pve_not_implemented', say`${on} does not know this call: ${text}`, { audience: 'bug' });
   if (isGatewayFailure(answer.status)) return nodeUnreachable(on, answer.status, text);
   if (answer.status === 500) return serverError(on, text);
   const next = 'check that the endpoint is the API itself (port 8006) and nothing that redirects';
-  return fault('pve_bad_answer', `${on} answered with the unexpected status ${answer.status}: ${text}`, { next });
+  return fault('pve_bad_answer', say`${on} answered with the unexpected status ${answer.status}: ${text}`, { next });
 }
 
 function unauthorized(on: string, tokenId: string, text: string): Fault {
-  const next = `check \`tokenId\` and its secret: the token \`${tokenId}\` may be mistyped, expired, disabled or removed (\`pveum user token list '${tokenId.split('!')[0]}'\`)`;
-  return fault('pve_unauthorized', `${on} did not accept the API token \`${tokenId}\`: ${text}`, { next });
+  const next = say`check \`tokenId\` and its secret: the token \`${tokenId}\` may be mistyped, expired, disabled or removed (\`pveum user token list '${tokenId.split('!')[0] ?? ''}'\`)`;
+  return fault('pve_unauthorized', say`${on} did not accept the API token \`${tokenId}\`: ${text}`, { next });
 }
 
 function forbidden(on: string, tokenId: string, text: string): Fault {
   const lacked = lackedRight(text);
   const message =
     lacked === undefined
-      ? `${on} forbids this to the API token \`${tokenId}\`: ${text}`
-      : `${on}: the API token \`${tokenId}\` lacks \`${lacked.privilege}\` on \`${lacked.path}\``;
+      ? say`${on} forbids this to the API token \`${tokenId}\`: ${text}`
+      : say`${on}: the API token \`${tokenId}\` lacks \`${lacked.privilege}\` on \`${lacked.path}\``;
   return fault('pve_forbidden', message, { next: 'ask the cluster administrator whether this token may do that at all' });
 }
 
@@ -62,7 +64,7 @@ function badRequest(on: string, text: string, body: string): Fault {
   const errors = parameterErrors(body);
   if (errors.includes('no such task')) return notFound(on, errors);
   const detail = errors === '' ? text : errors;
-  return fault('pve_bad_request', `${on} refused the parameters: ${detail}`, { audience: 'user', next: 'correct the named parameter' });
+  return fault('pve_bad_request', say`${on} refused the parameters: ${detail}`, { audience: 'user', next: 'correct the named parameter' });
 }
 
 function parameterErrors(body: string): string {
@@ -76,7 +78,7 @@ function parameterErrors(body: string): string {
 
 function nodeUnreachable(on: string, status: number, text: string): Fault {
   const next = 'see get_cluster_status for which nodes are online; wake_node may help';
-  return fault('pve_node_unreachable', `${on} could not reach the node behind this call: ${text} (status ${status})`, {
+  return fault('pve_node_unreachable', say`${on} could not reach the node behind this call: ${text} (status ${status})`, {
     next,
     retryable: true,
   });
@@ -90,23 +92,23 @@ const storageElsewhere = /^storage '[^']*' (?:does not exist|is disabled|is not 
 function serverError(on: string, text: string): Fault {
   if (/no quorum/i.test(text)) {
     const next = 'the cluster takes no changes until most of its nodes are online again; see get_cluster_status';
-    return fault('pve_no_quorum', `${on} has no quorum: ${text}`, { next, retryable: true });
+    return fault('pve_no_quorum', say`${on} has no quorum: ${text}`, { next, retryable: true });
   }
   if (changedMeanwhile.test(text)) {
     const next = 'look at the guest again with get_guest, then call again: a person is asked anew';
-    return fault('config_changed', `${on}: somebody else changed the configuration meanwhile: ${text}`, { audience: 'user', next });
+    return fault('config_changed', say`${on}: somebody else changed the configuration meanwhile: ${text}`, { audience: 'user', next });
   }
   if (storageElsewhere.test(text)) {
     const next = 'look with get_storage which storages there are, and on which nodes';
-    return fault('pve_not_found', `${on}: ${text}`, { audience: 'user', next });
+    return fault('pve_not_found', say`${on}: ${text}`, { audience: 'user', next });
   }
   if (missing.test(text)) return notFound(on, text);
-  return fault('pve_error', `${on} failed: ${text}`);
+  return fault('pve_error', say`${on} failed: ${text}`);
 }
 
 function notFound(on: string, text: string): Fault {
   const next = 'look the name up again with get_vms, get_containers, get_storage or get_cluster_status: it may be gone or on another node';
-  return fault('pve_not_found', `${on}: ${text}`, { audience: 'user', next });
+  return fault('pve_not_found', say`${on}: ${text}`, { audience: 'user', next });
 }
 
 /** The most telling text of an answer, on one line: `message` of the body, else the reason phrase. */
@@ -128,6 +130,6 @@ function cleanText(text: string): string {
   return showPlainly(stripUnseen(text).trim(), maxTextLength);
 }
 
-function fault(code: string, message: string, options: FaultOptions = {}): Fault {
+function fault(code: string, message: Message, options: FaultOptions = {}): Fault {
   return new Fault(code, message, options);
 }

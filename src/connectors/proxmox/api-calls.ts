@@ -1,5 +1,7 @@
 /** Calls with the token added and the envelope taken off: path in, `data` out. */
-import { Fault, toFault } from '#kernel/errors';
+
+import { Fault, faultMessage, toFault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import { cancelledFault } from '../time-limit.ts';
 import { answerFault, rightLackedIn } from './answer-fault.ts';
 import type { ApiAnswer, ApiRequest, ChangeMethod, Endpoint } from './endpoint.ts';
@@ -39,7 +41,7 @@ export function createApiCalls({ name, tokenId, token, transport }: ApiCallsOpti
     const hidden = { ...answer, statusText: hide(answer.statusText), body: hide(answer.body) };
     const fault = answerFault(hidden, name, tokenId);
     const lacked = rightLackedIn(hidden);
-    return lacked === undefined ? fault : new Fault(fault.code, fault.message, { next: await grantHint(lacked, signal) });
+    return lacked === undefined ? fault : new Fault(fault.code, faultMessage(fault), { next: await grantHint(lacked, signal) });
   }
 
   /** A 403 here is not explained in turn. */
@@ -88,14 +90,14 @@ function checkSecret(text: string, name: string): string {
   const secret = text.trim();
   if (/^[\x21-\x7e]{1,200}$/.test(secret)) return secret;
   const next = 'it must be the secret alone, as shown once when the token was created';
-  throw new Fault('pve_token_missing', `the API token's secret for cluster \`${name}\` is empty or has characters that no token has`, {
+  throw new Fault('pve_token_missing', say`the API token's secret for cluster \`${name}\` is empty or has characters that no token has`, {
     next,
   });
 }
 
 function unreadable(thrown: unknown, name: string): Fault {
   if (thrown instanceof Fault) return thrown;
-  return new Fault('pve_token_missing', `the API token's secret for cluster \`${name}\` cannot be read: ${toFault(thrown).message}`, {
+  return new Fault('pve_token_missing', say`the API token's secret for cluster \`${name}\` cannot be read: ${faultMessage(thrown)}`, {
     next: 'set `tokenFile`, or store the token with the editor command',
   });
 }

@@ -1,12 +1,13 @@
 /** The client of one Proxmox VE cluster (API viewer: https://pve.proxmox.com/pve-docs/api-viewer/). */
 
-import { Fault, reasonOf, toFault } from '#kernel/errors';
+import { Fault, reasonMessage, toFault } from '#kernel/errors';
 import { type JsonObject, wordOf } from '#kernel/json';
 import { notSent } from '#kernel/known-effect';
 import type { Clock } from '#kernel/ports/clock';
 import type { Asker, ClusterPort, EndpointState, GuestRef, RecordSource, RowsSource } from '#kernel/ports/cluster';
 import type { LiveReads, LiveWanted } from '#kernel/ports/live-reads';
 import type { Log } from '#kernel/ports/log';
+import { say } from '#kernel/text/message';
 import { type ApiCalls, createApiCalls } from './api-calls.ts';
 import type { Endpoint, EndpointOptions } from './endpoint.ts';
 import { guestChanges, guestPath } from './guest-changes.ts';
@@ -130,7 +131,7 @@ interface Connections {
 function createConnections(options: ProxmoxClientOptions): Connections {
   const { name, endpoints: urls, tls: trust, timeoutMs, clock, log, kept } = options;
   const origins = urls.map(originOf);
-  if (urls.length === 0) throw new Fault('bad_config', `cluster \`${name}\` has no \`endpoints\``);
+  if (urls.length === 0) throw new Fault('bad_config', say`cluster \`${name}\` has no \`endpoints\``);
   if (trust.kind !== 'pin') return { endpoints: urls.map((url) => endpointOnUse({ url, trust, timeoutMs })) };
   const pins = createPins(trust.fingerprint, origins, clock);
   const endpoints = urls.map((url) => endpointOnUse({ url, trust, timeoutMs, pins }));
@@ -282,7 +283,7 @@ function waking(api: ApiCalls) {
         return rows.readText(await api.change({ method: 'POST', path: `/nodes/${nodeSegment(node)}/wakeonlan` }, signal));
       } catch (thrown) {
         if (!(thrown instanceof AmbiguousSend)) throw toFault(thrown).with({ effect: notSent });
-        const message = `it is unknown whether a wake-up packet was sent to \`${node}\`: ${thrown.message}`;
+        const message = say`it is unknown whether a wake-up packet was sent to \`${node}\`: ${thrown.message}`;
         throw new Fault('outcome_unknown', message, {
           retryable: true,
           next: 'look whether the node comes up; waking it again does no harm',
@@ -366,7 +367,7 @@ function sourceReads(api: ApiCalls, resources: ResourceReads) {
       const backups = lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : []));
       const failed = lists.find((list) => list.status === 'rejected');
       if (backups.length > 0 || failed === undefined) return backups;
-      throw new Fault('backups_unread', `backups of guest ${guest.vmid} cannot be read: ${reasonOf(failed.reason)}`, {
+      throw new Fault('backups_unread', say`backups of guest ${guest.vmid} cannot be read: ${reasonMessage(failed.reason)}`, {
         cause: failed.reason,
         retryable: true,
       });

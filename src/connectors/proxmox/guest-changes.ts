@@ -1,9 +1,11 @@
 /** Requests that change a guest: what is sent for each, and which task it started where the answer was lost. */
+
 import { Fault, toFault } from '#kernel/errors';
 import { notSent } from '#kernel/known-effect';
 import type { Clock } from '#kernel/ports/clock';
 import type { ActionParameters, ClusterPort, GuestAction, GuestOperation, GuestRef } from '#kernel/ports/cluster';
 import type { GuestType } from '#kernel/resource';
+import { say } from '#kernel/text/message';
 import { cancelledFault, withTimeLimit } from '../time-limit.ts';
 import type { ApiCalls, ChangeRequest } from './api-calls.ts';
 import {
@@ -248,7 +250,7 @@ function isOwn(upid: Upid, { guest, taskTypes, tokenId, before }: OwnTaskSearch)
 }
 
 function outcomeUnknown({ guest, what }: Pick<OwnTaskSearch, 'guest' | 'what'>, why: string): Fault {
-  const message = `it is unknown whether the ${what} of ${guest.vmid} was carried out: ${why}`;
+  const message = say`it is unknown whether the ${what} of ${guest.vmid} was carried out: ${why}`;
   const next = 'do not repeat it blindly: look at the guest with get_vms or get_containers, and at get_recent_tasks, first';
   return new Fault('outcome_unknown', message, { next, effect: { state: 'sent' } });
 }

@@ -1,7 +1,9 @@
 /** The pinned fingerprints of one cluster, and what a verified node says about the others. */
+
 import { Fault } from '#kernel/errors';
 import type { Clock } from '#kernel/ports/clock';
 import type { CertificateKnown } from '#kernel/ports/cluster';
+import { say } from '#kernel/text/message';
 import type { PinCheck, TlsTrust } from './verified-connector.ts';
 
 /** The certificates of a cluster's nodes, as one of them named them. */
@@ -100,7 +102,7 @@ function configured(fingerprint: (TlsTrust & { kind: 'pin' })['fingerprint'], or
   for (const origin of origins) {
     if (!byOrigin.has(origin)) {
       const next = 'add its fingerprint to `tls.fingerprint`, or give one fingerprint for the whole cluster';
-      throw new Fault('bad_config', `\`tls.fingerprint\` has no entry for the endpoint \`${origin}\``, { next });
+      throw new Fault('bad_config', say`\`tls.fingerprint\` has no entry for the endpoint \`${origin}\``, { next });
     }
   }
   return byOrigin;

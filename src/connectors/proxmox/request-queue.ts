@@ -2,9 +2,11 @@
  * Whose turn it is to ask one cluster. pveproxy has three workers a node: what is sent beyond that waits there, where nobody can order it or
  * take it back, and runs into its time limit together with all the rest.
  */
+
 import { Fault } from '#kernel/errors';
 import type { Clock } from '#kernel/ports/clock';
 import type { Asker } from '#kernel/ports/cluster';
+import { say } from '#kernel/text/message';
 import { formatDuration } from '#kernel/text/text';
 import { cancelledFault, stopReason, withTimeLimit } from '../time-limit.ts';
 
@@ -45,10 +47,10 @@ export function createRequestQueue({ cluster, clock, waitMs }: RequestQueueOptio
   function busy(line: Line): Fault {
     const seconds = Math.min(60, Math.max(1, Math.ceil((pace.usualMs() * line.size) / line.width / 1_000)));
     const slow = `${line.size} requests wait for their turn, and one takes ${formatDuration(pace.usualMs())} of late`;
-    return new Fault('cluster_busy', `\`${cluster}\` does not keep up with what it is asked: ${slow}; nothing was sent`, {
+    return new Fault('cluster_busy', say`\`${cluster}\` does not keep up with what it is asked: ${slow}; nothing was sent`, {
       audience: 'user',
       retryable: true,
-      next: `wait ${seconds} s, then call again, with fewer calls at once; if it stays so, tell the user: the cluster is slow or too many ask it`,
+      next: say`wait ${seconds} s, then call again, with fewer calls at once; if it stays so, tell the user: the cluster is slow or too many ask it`,
     });
   }
 

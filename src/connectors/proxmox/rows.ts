@@ -2,6 +2,7 @@
  * The API's answers and task ids, checked at the edge. What is typed in `kernel/ports/cluster.ts` is checked; every other field passes as
  * it came.
  */
+
 import * as z from 'zod';
 import { Fault } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
@@ -13,6 +14,7 @@ import {
   type Permissions,
   type TaskStatus,
 } from '#kernel/ports/cluster';
+import { say } from '#kernel/text/message';
 import { nodeSegment } from './path-parameters.ts';
 
 /** Perl has no booleans: 0, 1, "0" and "1" all occur. */
@@ -164,7 +166,7 @@ function pickDefined<Row extends object, Key extends keyof Row>(
 /** What came back is not what the API's schema promises. */
 export function badAnswer(what: string): Fault {
   const next = 'check that the endpoint is a Proxmox VE API and its version is supported (8 or 9)';
-  return new Fault('pve_bad_answer', `Proxmox VE sent an answer that cannot be used: ${what}`, { next });
+  return new Fault('pve_bad_answer', say`Proxmox VE sent an answer that cannot be used: ${what}`, { next });
 }
 
 /** `UPID:node:pid:pstart:starttime:type:id:user:` taken apart; the hexadecimal numbers decoded, `startTime` in seconds since the epoch. */

@@ -1,5 +1,7 @@
 /** Failures below HTTP as faults that say who must do what. */
+
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import type { TransportFailure } from './transport-failure.ts';
 
 export interface EndpointFailure {
@@ -30,13 +32,13 @@ const learnHint =
  */
 export function trustFault({ origin, failure }: EndpointFailure, onePin: boolean): Fault | undefined {
   if (failure.pin) {
-    const message = `the certificate of \`${origin}\` is not the pinned one: expected ${failure.pin.expected}, got ${failure.pin.got}; nothing was sent`;
-    const next = `compare with ${showFingerprint}, run on that node: another value means that somebody is in between; ${onePin ? learnHint : newPinHint}`;
+    const message = say`the certificate of \`${origin}\` is not the pinned one: expected ${failure.pin.expected}, got ${failure.pin.got}; nothing was sent`;
+    const next = say`compare with ${showFingerprint}, run on that node: another value means that somebody is in between; ${onePin ? learnHint : newPinHint}`;
     return new Fault('pve_tls_fingerprint', message, { next });
   }
   if (failure.kind !== 'untrusted') return undefined;
-  const message = `the certificate of \`${origin}\` is not trusted (${failure.message}); nothing was sent`;
-  const next = `pin it: set \`tls.fingerprint\` to what ${showFingerprint} prints on that node; or set \`tls.caFile\` to a copy of /etc/pve/pve-root-ca.pem`;
+  const message = say`the certificate of \`${origin}\` is not trusted (${failure.message}); nothing was sent`;
+  const next = say`pin it: set \`tls.fingerprint\` to what ${showFingerprint} prints on that node; or set \`tls.caFile\` to a copy of /etc/pve/pve-root-ca.pem`;
   return new Fault('pve_tls_untrusted', message, { next });
 }
 
@@ -44,12 +46,14 @@ export function trustFault({ origin, failure }: EndpointFailure, onePin: boolean
 export function unreachableFault(cluster: string, failures: readonly EndpointFailure[]): Fault {
   const reasons = failures.map(({ origin, failure }) => `\`${origin}\`: ${failure.message}`).join('; ');
   if (failures.some(({ failure }) => failure.kind === 'too_large')) {
-    return new Fault('pve_bad_answer', `Proxmox VE (\`${cluster}\`) sent too much: ${reasons}`, { next: 'ask for less, or report this' });
+    return new Fault('pve_bad_answer', say`Proxmox VE (\`${cluster}\`) sent too much: ${reasons}`, {
+      next: 'ask for less, or report this',
+    });
   }
   if (failures.length > 0 && failures.every(({ failure }) => failure.kind === 'timeout')) {
     const next = 'try again; if it stays so, check the network and the load of the cluster (`pveproxy`, `pvestatd`)';
-    return new Fault('pve_timeout', `Proxmox VE (\`${cluster}\`) did not answer in time: ${reasons}`, { next, retryable: true });
+    return new Fault('pve_timeout', say`Proxmox VE (\`${cluster}\`) did not answer in time: ${reasons}`, { next, retryable: true });
   }
   const next = 'check that a node of the cluster is up and that its address and port 8006 in `endpoints` are right';
-  return new Fault('pve_unreachable', `Proxmox VE (\`${cluster}\`) cannot be reached: ${reasons}`, { next, retryable: true });
+  return new Fault('pve_unreachable', say`Proxmox VE (\`${cluster}\`) cannot be reached: ${reasons}`, { next, retryable: true });
 }

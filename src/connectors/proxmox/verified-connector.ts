@@ -3,11 +3,13 @@
  * Own connectors rather than `node:https` agents: the editor's proxy layer replaces an `agent` (and with it pins and CAs) for every host
  * but loopback, so that verification would pass in tests and be ignored on real hosts.
  */
+
 import { once } from 'node:events';
 import { isIP } from 'node:net';
 import * as tls from 'node:tls';
 import { buildConnector } from 'undici';
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import { PinMismatch, readFailure } from './transport-failure.ts';
 
 type Connector = ReturnType<typeof buildConnector>;
@@ -112,7 +114,7 @@ export async function lookAtCertificate(endpoint: string, signal: AbortSignal): 
   } catch (cause) {
     const why = signal.aborted ? 'no answer in time' : readFailure(cause, false).message;
     const next = reachNext[why] ?? usualNext;
-    throw new Fault('unreachable', `${endpoint} shows no certificate: ${why}`, { audience: 'user', next, cause });
+    throw new Fault('unreachable', say`${endpoint} shows no certificate: ${why}`, { audience: 'user', next, cause });
   } finally {
     socket.on('error', () => undefined).destroy();
   }

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { Fault } from '#kernel/errors';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import type { FileScope, SearchHit, SearchQuery, SearchResult, WorkspaceSearch } from '#kernel/ports/workspace';
+import { say } from '#kernel/text/message';
 import { notFound } from '../workspace-files/file-faults.ts';
 import { parseGlob } from '../workspace-files/glob.ts';
 import { type FilePlaces, type OpenedPath, showPath, withPath } from '../workspace-files/open-path.ts';
@@ -147,7 +148,7 @@ function lineReader(options: WorkspaceSearchOptions, { scope, opened }: Pick<Sea
 }
 
 function tooLargeToSearch(bytes: number): Fault {
-  return new Fault('FILE_TOO_LARGE', `the file has ${bytes} bytes, and a search looks into files of at most ${mostFileBytes}`, {
+  return new Fault('FILE_TOO_LARGE', say`the file has ${bytes} bytes, and a search looks into files of at most ${mostFileBytes}`, {
     audience: 'user',
     next: 'use run_command with `grep` for this file',
   });

@@ -1,5 +1,7 @@
 /** What both engines refuse in a pattern before they look at it, and how a refusal reads. */
+
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 
 const mostCharacters = 1_000;
 
@@ -13,7 +15,7 @@ export function requirePattern(pattern: string): void {
 }
 
 export function badPattern(why: string): Fault {
-  return new Fault('BAD_PATTERN', `the pattern is not understood: ${why}`, {
+  return new Fault('BAD_PATTERN', say`the pattern is not understood: ${why}`, {
     audience: 'user',
     next: 'escape special characters with a backslash to find them as they are; there is no look-around and no back-reference',
   });

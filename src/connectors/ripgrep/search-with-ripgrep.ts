@@ -1,8 +1,10 @@
 /** Searching with ripgrep. It only finds places: what is told of a place is read again through pinned directories. */
+
 import { delimiter, isAbsolute, join } from 'node:path';
 import * as z from 'zod';
 import { Fault } from '#kernel/errors';
 import type { ProgramResult, ProgramRunner } from '#kernel/ports/program-runner';
+import { say } from '#kernel/text/message';
 import { badPattern } from './pattern-faults.ts';
 
 interface RipgrepSearch {
@@ -126,7 +128,7 @@ function requireSearched(ended: ProgramResult | undefined): void {
   const [first = ''] = stderr.split('\n');
   // 0: found, 1: not found; 2 without a word is what single files that could not be read end with, and the rest was searched.
   if (exitCode === 0 || exitCode === 1 || (exitCode === 2 && first === '')) return;
-  throw patternFault(stderr) ?? new Fault('SEARCH_FAILED', `ripgrep ended with ${endText(exitCode, signal)}: ${first.slice(0, 200)}`);
+  throw patternFault(stderr) ?? new Fault('SEARCH_FAILED', say`ripgrep ended with ${endText(exitCode, signal)}: ${first.slice(0, 200)}`);
 }
 
 function endText(exitCode: number | undefined, signal: string | undefined): string {

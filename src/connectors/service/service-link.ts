@@ -1,9 +1,11 @@
 /** The client's end of the service's socket: connects, connects again, and ends what was under way with what is known. */
+
 import { lstatSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import * as path from 'node:path';
 import type { RequestRecord } from '#kernel/approval/request';
-import { Fault, faultFrom } from '#kernel/errors';
+import { Fault, faultFrom, reasonMessage } from '#kernel/errors';
+import { asIs, isMessage, type Message, say } from '#kernel/text/message';
 import { type ClientMessage, createLineReader, type ServiceMessage, type Welcome, wireLimits, wireProtocol } from '#kernel/wire';
 
 export interface LinkOptions {
@@ -61,7 +63,7 @@ class Link implements ServiceLink {
   #timer: NodeJS.Timeout | undefined;
   #lastId = 0;
   #tries = 0;
-  #why = 'it does not answer';
+  #why: Message = say`it does not answer`;
   #closed = false;
 
   constructor(options: LinkOptions) {
@@ -95,7 +97,7 @@ class Link implements ServiceLink {
     const id = this.#lastId;
     const text = line({ kind: 'call', id, method, values });
     if (text.length > wireLimits.messageBytes)
-      throw new Fault('too_large', `\`${method}\`: ${text.length} bytes are more than the service takes (${wireLimits.messageBytes})`, {
+      throw new Fault('too_large', say`\`${method}\`: ${text.length} bytes are more than the service takes (${wireLimits.messageBytes})`, {
         audience: 'user',
       });
     return this.#exchange(socket, { id, text }, options);
@@ -110,7 +112,7 @@ class Link implements ServiceLink {
     this.#closed = true;
     clearTimeout(this.#timer);
     this.#socket?.destroy();
-    this.#failAll(unavailable('this process has closed its connection'));
+    this.#failAll(unavailable(say`this process has closed its connection`));
   }
 
   async #exchange(socket: Socket, { id, text }: { id: number; text: string }, options: RequestOptions): Promise<unknown> {
@@ -129,11 +131,11 @@ class Link implements ServiceLink {
         } else for (const done of asked.values()) done.abort();
       },
     });
-    const limit = setTimeout(() => reject(lost('the service has not answered in time')), options.limitMs ?? usualLimitMs);
+    const limit = setTimeout(() => reject(lost(say`the service has not answered in time`)), options.limitMs ?? usualLimitMs);
     let grace: NodeJS.Timeout | undefined;
     const cancel = () => {
       this.#send(line({ kind: 'cancel', id }));
-      grace = setTimeout(() => reject(lost('the service has not said what came of what was cancelled')), cancelMs);
+      grace = setTimeout(() => reject(lost(say`the service has not said what came of what was cancelled`)), cancelMs);
     };
     options.signal?.addEventListener('abort', cancel, { once: true });
     socket.ref();
@@ -156,7 +158,7 @@ class Link implements ServiceLink {
 
   /** A service that restarts is back in a moment. */
   async #nextSocket(signal: AbortSignal | undefined): Promise<Socket> {
-    if (this.#closed) throw unavailable('this process has closed its connection');
+    if (this.#closed) throw unavailable(say`this process has closed its connection`);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const limit = setTimeout(() => reject(unavailable(this.#why)), patienceMs);
     const abort = () => reject(signal?.reason);
@@ -183,7 +185,7 @@ class Link implements ServiceLink {
   #lost(socket: Socket): void {
     if (this.#socket !== socket) return;
     this.#socket = undefined;
-    this.#failAll(lost('the service went away before it answered'));
+    this.#failAll(lost(say`the service went away before it answered`));
     // What was shown may be so no longer.
     for (const ring of [...this.#listeners.security]) ring();
     this.#again();
@@ -235,8 +237,8 @@ async function greet(
   });
   socket.once('error', (error: NodeJS.ErrnoException) => reject(unavailable(whyOf(error))));
   socket.on('error', () => undefined);
-  socket.once('close', () => reject(unavailable('it ended the connection')));
-  const limit = setTimeout(() => reject(unavailable('its socket is there, but nobody answers')), helloMs);
+  socket.once('close', () => reject(unavailable(say`it ended the connection`)));
+  const limit = setTimeout(() => reject(unavailable(say`its socket is there, but nobody answers`)), helloMs);
   socket.write(line({ kind: 'hello', protocol: wireProtocol, version }));
   try {
     return { socket, welcome: await promise };
@@ -251,37 +253,37 @@ async function greet(
 /** SECURITY: a directory that others can write may hold anybody's socket. */
 function requireOwn(file: string): void {
   const directory = lstatSync(path.dirname(file), { throwIfNoEntry: false });
-  if (directory === undefined) throw unavailable('its socket is gone');
-  if (directory.uid === 0 && process.getuid?.() !== 0 && (directory.mode & 0o001) === 0) throw unavailable('its sockets are being made');
+  if (directory === undefined) throw unavailable(say`its socket is gone`);
+  if (directory.uid === 0 && process.getuid?.() !== 0 && (directory.mode & 0o001) === 0) throw unavailable(say`its sockets are being made`);
   const isOwned = directory.uid === 0 || directory.uid === process.getuid?.();
   if (isOwned && (directory.mode & 0o022) === 0) return;
-  throw new Fault('service_not_trusted', `others can write the directory of the service's socket: ${path.dirname(file)}`, {
+  throw new Fault('service_not_trusted', say`others can write the directory of the service's socket: ${path.dirname(file)}`, {
     next: 'root makes it again: `banksman service install`',
   });
 }
 
-function whyOf({ code, message }: NodeJS.ErrnoException): string {
-  if (code === 'EACCES') return 'its socket belongs to another user';
-  if (code === 'ECONNREFUSED') return 'its socket is there, but nobody listens';
-  if (code === 'ENOENT') return 'its socket is gone';
-  return message;
+function whyOf({ code, message }: NodeJS.ErrnoException): Message {
+  if (code === 'EACCES') return say`its socket belongs to another user`;
+  if (code === 'ECONNREFUSED') return say`its socket is there, but nobody listens`;
+  if (code === 'ENOENT') return say`its socket is gone`;
+  return asIs(message);
 }
 
 /** What `unavailable` says around it is not said twice. */
-function whyLost(thrown: unknown): string {
-  if (thrown instanceof Fault && typeof thrown.cause === 'string') return thrown.cause;
-  return thrown instanceof Error ? thrown.message : 'it does not answer';
+function whyLost(thrown: unknown): Message {
+  if (thrown instanceof Fault && isMessage(thrown.cause)) return thrown.cause;
+  return thrown instanceof Error ? reasonMessage(thrown) : say`it does not answer`;
 }
 
-function unavailable(why: string): Fault {
-  return new Fault('service_unavailable', `Banksman's service cannot be reached: ${why}; nothing was sent`, {
+function unavailable(why: Message): Fault {
+  return new Fault('service_unavailable', say`Banksman's service cannot be reached: ${why}; nothing was sent`, {
     retryable: true,
     next: 'root looks with `banksman service status`; it is connected to again by itself',
     cause: why,
   });
 }
 
-function lost(why: string): Fault {
+function lost(why: Message): Fault {
   return new Fault('service_lost', why, { retryable: true, next: 'look at `banksman audit tail` once the service is back' });
 }
 

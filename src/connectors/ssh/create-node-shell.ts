@@ -1,4 +1,5 @@
 /** Commands on cluster nodes over ssh (RFC 4254), by ssh2. */
+
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { Fault } from '#kernel/errors';
@@ -6,6 +7,7 @@ import { notSent } from '#kernel/known-effect';
 import type { Clock } from '#kernel/ports/clock';
 import type { Log } from '#kernel/ports/log';
 import type { NodeShell, ShellResult } from '#kernel/ports/shell';
+import { say } from '#kernel/text/message';
 import { formatDuration } from '#kernel/text/text';
 import { cancelledFault, stopReason, withTimeLimit } from '../time-limit.ts';
 import { createConnectionPool } from './connection-pool.ts';
@@ -150,8 +152,10 @@ function interrupted(fault: Fault, { at, output }: Run): Fault {
 
 function beforeStart({ node, at }: Progress, limited: AbortSignal, limitMs: number, reason: 'limit' | 'caller'): Fault {
   if (reason === 'caller') return cancelledFault(limited, `ssh to \`${node}\``);
-  if (at) return timeoutFault(at, `not connected, or no free channel, within ${formatDuration(limitMs)}; nothing was run`);
-  return new Fault('ssh_timeout', `the address of node \`${node}\` was not found within ${formatDuration(limitMs)}`, { retryable: true });
+  if (at) return timeoutFault(at, say`not connected, or no free channel, within ${formatDuration(limitMs)}; nothing was run`);
+  return new Fault('ssh_timeout', say`the address of node \`${node}\` was not found within ${formatDuration(limitMs)}`, {
+    retryable: true,
+  });
 }
 
 function withoutEffect(thrown: unknown): unknown {

@@ -1,9 +1,11 @@
 /** Whether a server's host key is the one that was written down for it. There is no way to accept another. */
+
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServerHostKeyAlgorithm } from 'ssh2';
 import { Fault } from '#kernel/errors';
+import { type Message, say } from '#kernel/text/message';
 import { hostKeyType, type KnownHost, type KnownKeys, knownHostName, parseKnownHosts } from './known-hosts.ts';
 import { quoteShell } from './remote-command.ts';
 
@@ -37,26 +39,26 @@ export function hostKeyFingerprint(key: Buffer): string {
  * `ssh_host_unknown` when nothing is known about the host, `ssh_host_changed` when something else is, or the key is revoked.
  */
 export function refuseHostKey(key: Buffer, known: KnownKeys, at: HostAddress, file: string): Fault | undefined {
-  if (known.revoked.some((entry) => entry.key.equals(key))) return changed(key, at, `it is marked @revoked in \`${file}\``);
+  if (known.revoked.some((entry) => entry.key.equals(key))) return changed(key, at, say`it is marked @revoked in \`${file}\``);
   if (known.trusted.some((entry) => entry.key.equals(key))) return undefined;
   if (known.trusted.length === 0) return unknown(key, known, at, file);
   const types = [...new Set(known.trusted.map((entry) => entry.keyType))].join(', ');
   const fingerprints = known.trusted.map((entry) => hostKeyFingerprint(entry.key)).join(', ');
-  return changed(key, at, `\`${file}\` has another one for it (${types}: ${fingerprints})`);
+  return changed(key, at, say`\`${file}\` has another one for it (${types}: ${fingerprints})`);
 }
 
 function unknown(key: Buffer, known: KnownKeys, at: HostAddress, file: string): Fault {
   const kind = shortType(key);
-  const authority = known.hasAuthority ? ' (a @cert-authority line matches, but host certificates are not supported)' : '';
-  const message = `the ssh host key of \`${knownHostName(at.host, at.port)}\` is not known${authority}: it shows ${kind} ${hostKeyFingerprint(key)}`;
+  const authority = known.hasAuthority ? say` (a @cert-authority line matches, but host certificates are not supported)` : '';
+  const message = say`the ssh host key of \`${knownHostName(at.host, at.port)}\` is not known${authority}: it shows ${kind} ${hostKeyFingerprint(key)}`;
   const scan = `ssh-keyscan -p ${at.port} -t ${kind} ${wordOf(at.host)} >> ${wordOf(file)}`;
-  const next = `a person must first compare that fingerprint with \`ssh-keygen -lf /etc/ssh/ssh_host_${kind}_key.pub\`, run on the node's own console; if it is the same, \`${scan}\` adds it`;
+  const next = say`a person must first compare that fingerprint with \`ssh-keygen -lf /etc/ssh/ssh_host_${kind}_key.pub\`, run on the node's own console; if it is the same, \`${scan}\` adds it`;
   return new Fault('ssh_host_unknown', message, { next });
 }
 
-function changed(key: Buffer, at: HostAddress, why: string): Fault {
+function changed(key: Buffer, at: HostAddress, why: Message): Fault {
   const name = knownHostName(at.host, at.port);
-  const message = `the ssh host key of \`${name}\` is refused: it shows ${shortType(key)} ${hostKeyFingerprint(key)}, but ${why}; somebody may be in between`;
+  const message = say`the ssh host key of \`${name}\` is refused: it shows ${shortType(key)} ${hostKeyFingerprint(key)}, but ${why}; somebody may be in between`;
   const next =
     'do not work around this; a person must find out on the node itself why its key is another one, and correct the file by hand';
   return new Fault('ssh_host_changed', message, { next });
@@ -105,7 +107,7 @@ export function createKnownHostsFile(path: string): KnownHostsFile {
         const code = (thrown as NodeJS.ErrnoException).code;
         if (code === 'ENOENT') return [];
         if (code === 'EISDIR') throw isDirectory(path, thrown);
-        throw new Fault('ssh_known_hosts_unreadable', `the known hosts file \`${path}\` cannot be read (${code ?? 'unknown error'})`, {
+        throw new Fault('ssh_known_hosts_unreadable', say`the known hosts file \`${path}\` cannot be read (${code ?? 'unknown error'})`, {
           next: 'make it readable for this user; no host is trusted without it',
           cause: thrown,
         });
@@ -115,8 +117,8 @@ export function createKnownHostsFile(path: string): KnownHostsFile {
 }
 
 function isDirectory(path: string, cause: unknown): Fault {
-  return new Fault('ssh_known_hosts_unreadable', `\`ssh.knownHosts\` is \`${path}\`, which is a directory, not a file`, {
-    next: `name the file, for example \`${join(path, 'known_hosts')}\`; no host is trusted without it`,
+  return new Fault('ssh_known_hosts_unreadable', say`\`ssh.knownHosts\` is \`${path}\`, which is a directory, not a file`, {
+    next: say`name the file, for example \`${join(path, 'known_hosts')}\`; no host is trusted without it`,
     cause,
   });
 }

@@ -1,6 +1,8 @@
 /** The host key that an ssh server shows, for a person to compare with the node's own before anything trusts it. */
+
 import ssh2 from 'ssh2';
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import { type HostAddress, hostKeyAlgorithms, hostKeyFingerprint } from './host-key-check.ts';
 import { hostKeyType, knownHostName } from './known-hosts.ts';
 import { connectFault } from './ssh-fault.ts';
@@ -23,7 +25,7 @@ export async function lookAtHostKey(at: HostAddress & { readonly node: string },
   const { promise, resolve, reject } = Promise.withResolvers<SeenHostKey>();
   const nobody = { methods: [], encrypted: [], unusable: [] };
   const abandon = () =>
-    reject(new Fault('ssh_timeout', `\`${knownHostName(at.host, at.port)}\` showed no ssh host key in time`, { retryable: true }));
+    reject(new Fault('ssh_timeout', say`\`${knownHostName(at.host, at.port)}\` showed no ssh host key in time`, { retryable: true }));
   signal.addEventListener('abort', abandon, { once: true });
   client.on('error', (error) => reject(connectFault(error, at, nobody)));
   client.on('close', () => reject(connectFault(new Error('the connection was closed before a host key was shown'), at, nobody)));

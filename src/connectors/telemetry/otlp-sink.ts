@@ -1,12 +1,14 @@
 /** OTLP over HTTP, as JSON: logs, traces and metrics for any OpenTelemetry collector. */
+
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { Agent, type Dispatcher } from 'undici';
 import type { AuditRecord } from '#kernel/audit-event';
-import { Fault, reasonOf } from '#kernel/errors';
+import { Fault, reasonMessage } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
 import type { MeasuredSink } from '#kernel/ports/sink';
+import { say } from '#kernel/text/message';
 import { type AskedAt, logsRequest, metricsRequest, type Resource, tracesRequest } from './otlp-json.ts';
 
 export type OtlpSignal = 'logs' | 'traces' | 'metrics';
@@ -95,9 +97,9 @@ function readSecret(file: string): string {
     const value = readFileSync(file, 'utf8').trim();
     if (/^[\x20-\x7e]+$/.test(value)) return value;
   } catch (cause) {
-    throw new Fault('sink_secret', `the header's file ${file} cannot be read: ${reasonOf(cause)}`, { cause });
+    throw new Fault('sink_secret', say`the header's file ${file} cannot be read: ${reasonMessage(cause)}`, { cause });
   }
-  throw new Fault('sink_secret', `the header's file ${file} must hold one line of ASCII text`);
+  throw new Fault('sink_secret', say`the header's file ${file} must hold one line of ASCII text`);
 }
 
 async function readAnswer(body: Dispatcher.ResponseData['body']): Promise<string> {
@@ -117,7 +119,7 @@ const never: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 /** @returns what was taken in part: how many were not */
 function judge(signal: OtlpSignal, status: number, text: string): number {
   if (status >= 200 && status < 300) return rejectedIn(signal, text);
-  const message = `the collector answered ${status} to ${signal}${messageIn(text)}`;
+  const message = say`the collector answered ${status} to ${signal}${messageIn(text)}`;
   throw new Fault(never.has(status) ? 'sink_refused' : 'sink_failed', message, { retryable: !never.has(status) });
 }
 

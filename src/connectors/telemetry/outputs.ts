@@ -1,10 +1,12 @@
 /** Where lines go: a file, standard output, a stream socket, datagrams. */
+
 import { createSocket } from 'node:dgram';
 import { constants, readFileSync } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 
 export interface Output {
   /** All of them, in their order, as they are: whoever calls has framed them. Resolves once they have left this process. */
@@ -94,7 +96,7 @@ function connected(to: string, caFile: string | undefined): Promise<Socket> {
       : scheme === 'tls'
         ? connectTls({ host, port, ...ca, ...(isIP(host) === 0 ? { servername: host } : {}) })
         : connect({ host, port });
-  const late = setTimeout(() => socket.destroy(new Fault('sink_timeout', `${to} did not answer within ${streamMs / 1000} s`)), streamMs);
+  const late = setTimeout(() => socket.destroy(new Fault('sink_timeout', say`${to} did not answer within ${streamMs / 1000} s`)), streamMs);
   socket.once(scheme === 'tls' ? 'secureConnect' : 'connect', () => resolve(socket));
   socket.once('error', reject);
   return promise.finally(() => {
@@ -108,7 +110,7 @@ function writeAll(socket: Socket, text: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const gone = () => reject(new Fault('sink_failed', 'the connection ended'));
   const late = setTimeout(() => {
-    reject(new Fault('sink_timeout', `the receiver read nothing for ${streamMs / 1000} s`));
+    reject(new Fault('sink_timeout', say`the receiver read nothing for ${streamMs / 1000} s`));
     socket.destroy();
   }, streamMs);
   socket.once('close', gone);
@@ -133,7 +135,7 @@ export function datagramOutput(to: string): Output {
   return {
     write: async (frames) => {
       const tooLong = frames.some((frame) => Buffer.byteLength(frame) > longestDatagram);
-      if (tooLong) throw new Fault('sink_refused', `a record is longer than a datagram (${longestDatagram} bytes); use tcp or tls`);
+      if (tooLong) throw new Fault('sink_refused', say`a record is longer than a datagram (${longestDatagram} bytes); use tcp or tls`);
       for (const frame of frames) await send(frame);
     },
     close: async () => void socket.close(),

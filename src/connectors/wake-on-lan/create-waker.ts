@@ -1,10 +1,12 @@
 /** Waking a node by the configured ways, in their order, until one takes it on. */
+
 import { createSocket } from 'node:dgram';
 import type { Client } from 'undici';
 import { Fault, toFault } from '#kernel/errors';
 import { type KnownEffect, notSent } from '#kernel/known-effect';
 import type { Clock } from '#kernel/ports/clock';
 import type { Log } from '#kernel/ports/log';
+import { say } from '#kernel/text/message';
 import { formatDuration } from '#kernel/text/text';
 import type { WakeResult, Waker } from '#kernel/tool';
 import { cancelledFault, stopReason, withTimeLimit } from '../time-limit.ts';
@@ -96,14 +98,14 @@ function allFailed(node: string, failures: readonly Failure[], options: WakerOpt
   const reasons = failures.map(({ via, thrown }) => `${via}: ${reasonOf(thrown)}`).join('; ');
   const next = [...new Set(failures.flatMap((failure) => remedyOf(node, failure, options) ?? []))].join('; or: ');
   if (failures.every(({ thrown }) => thrown instanceof NotConfigured)) {
-    return new Fault('wake_not_configured', `there is no configured way to wake \`${node}\`${reasons ? `: ${reasons}` : ''}`, {
+    return new Fault('wake_not_configured', say`there is no configured way to wake \`${node}\`${reasons ? `: ${reasons}` : ''}`, {
       next: next || 'name a way in `wake.via`',
       effect: notSent,
     });
   }
   const open = failures.some(mayHaveSent);
   const effect: KnownEffect = open ? { state: 'sent', what: 'a wake-up packet may have been sent all the same' } : notSent;
-  return new Fault('wake_failed', `no way of waking \`${node}\` worked: ${reasons}`, { next, retryable: true, effect });
+  return new Fault('wake_failed', say`no way of waking \`${node}\` worked: ${reasons}`, { next, retryable: true, effect });
 }
 
 /** No connection: then nothing went over it. Any other failure of a socket may have come after the request. */

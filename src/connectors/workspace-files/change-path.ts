@@ -1,4 +1,5 @@
 /** Changing a file at a pinned path: whole new content, or pieces of it; through the journal where there is one, else in one step of its own. */
+
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync } from 'node:fs';
 import { type DirectoryPin, pathChanged } from '#files/directory-pin';
@@ -6,6 +7,7 @@ import { Fault } from '#kernel/errors';
 import type { FileJournal } from '#kernel/ports/file-journal';
 import type { Segments } from '#kernel/ports/path-facts';
 import type { ChangedFile, EditedFile, WrittenFile } from '#kernel/ports/workspace';
+import { say } from '#kernel/text/message';
 import { type EditedText, editText, type TextEdit } from '#kernel/text/text-edits';
 import { errnoOf, notFound } from './file-faults.ts';
 import { type OpenedPath, showPath } from './open-path.ts';
@@ -44,13 +46,13 @@ export async function writePath(opened: OpenedPath, job: WriteJob, ground: Chang
   if (fact.kind !== 'file' && fact.kind !== 'missing') throw notFound(path);
   const real = fact.path;
   if (names.length > 1 && !createDirs) {
-    throw new Fault('FILE_NOT_FOUND', `the directory \`${showPath(root, real.slice(0, -1))}\` does not exist`, {
+    throw new Fault('FILE_NOT_FOUND', say`the directory \`${showPath(root, real.slice(0, -1))}\` does not exist`, {
       audience: 'user',
       next: 'call again with `create_dirs` true, or name a directory that exists',
     });
   }
   if (room !== undefined && real.length > mostPersonaDepth) {
-    throw new Fault('PATH_TOO_DEEP', `a path below \`/tmp\` has at most ${mostPersonaDepth} names`, { audience: 'user' });
+    throw new Fault('PATH_TOO_DEEP', say`a path below \`/tmp\` has at most ${mostPersonaDepth} names`, { audience: 'user' });
   }
   const key = real.join('/');
   if (fact.kind === 'missing') missing.add(key);
@@ -202,7 +204,7 @@ function editedBytes(before: Buffer, { path, edits, mostBytes }: EditJob): { rea
   const decoded = decodeText(before);
   // A text that does not come back as the same bytes would be changed where nobody asked for it.
   if (encodeText(decoded)?.equals(before) !== true) {
-    throw new Fault('BINARY_FILE', `\`${path}\` holds bytes that are no well-formed ${decoded.encoding}`, {
+    throw new Fault('BINARY_FILE', say`\`${path}\` holds bytes that are no well-formed ${decoded.encoding}`, {
       audience: 'user',
       next: 'change it with run_command and a program that works on bytes',
     });
@@ -211,14 +213,14 @@ function editedBytes(before: Buffer, { path, edits, mostBytes }: EditJob): { rea
   if (!edited.ok) throw refusal(path, edited);
   const bytes = encoded({ ...decoded, text: edited.text }, path);
   if (bytes.length > mostBytes)
-    throw new Fault('FILE_TOO_LARGE', `the file would have ${bytes.length} bytes, more than ${mostBytes}`, { audience: 'user' });
+    throw new Fault('FILE_TOO_LARGE', say`the file would have ${bytes.length} bytes, more than ${mostBytes}`, { audience: 'user' });
   return { bytes, replacements: edited.replacements };
 }
 
 function encoded(text: DecodedText, path: string): Buffer {
   const bytes = encodeText(text);
   if (bytes !== undefined) return bytes;
-  throw new Fault('ENCODING_CANNOT_HOLD', `\`${path}\` is ${text.encoding}, which has no form for a character of the new text`, {
+  throw new Fault('ENCODING_CANNOT_HOLD', say`\`${path}\` is ${text.encoding}, which has no form for a character of the new text`, {
     audience: 'user',
     next: 'leave that character out, or convert the file first, for example with `iconv`',
   });
@@ -230,21 +232,21 @@ function refusal(path: string, { edit, why, lines }: Refused): Fault {
   const where = lines.length === 1 ? `line ${lines.join()}` : `lines ${lines.join(', ')}`;
   switch (why) {
     case 'not_found':
-      return new Fault('OLD_TEXT_NOT_FOUND', `edit ${edit}: its old text is not in \`${path}\`; nothing was changed`, {
+      return new Fault('OLD_TEXT_NOT_FOUND', say`edit ${edit}: its old text is not in \`${path}\`; nothing was changed`, {
         audience: 'user',
         next: 'read the file again and copy the text exactly, blanks and tabs included, without the line numbers',
       });
     case 'not_unique':
       return new Fault(
         'OLD_TEXT_NOT_UNIQUE',
-        `edit ${edit}: its old text is in \`${path}\` more than once (${where}); nothing was changed`,
+        say`edit ${edit}: its old text is in \`${path}\` more than once (${where}); nothing was changed`,
         {
           audience: 'user',
           next: 'add lines around it until there is one such place, or set `all` for every one',
         },
       );
     case 'no_change':
-      return new Fault('NOTHING_TO_CHANGE', `edit ${edit}: its old and its new text are the same; nothing was changed`, {
+      return new Fault('NOTHING_TO_CHANGE', say`edit ${edit}: its old and its new text are the same; nothing was changed`, {
         audience: 'user',
         next: 'leave that edit out',
       });
@@ -252,7 +254,7 @@ function refusal(path: string, { edit, why, lines }: Refused): Fault {
 }
 
 function changed(path: string, when: string): Fault {
-  return new Fault('FILE_CHANGED', `\`${path}\` was changed by somebody else ${when}; nothing was written`, {
+  return new Fault('FILE_CHANGED', say`\`${path}\` was changed by somebody else ${when}; nothing was written`, {
     audience: 'user',
     next: 'read it again, then edit what is there now',
   });

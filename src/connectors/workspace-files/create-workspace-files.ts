@@ -1,6 +1,8 @@
 /** Reading, writing and listing files of the workspace and of the agents' own sandboxes. */
+
 import { Fault } from '#kernel/errors';
 import type { FileText, Listing, WorkspaceFiles } from '#kernel/ports/workspace';
+import { say } from '#kernel/text/message';
 import { type ChangeGround, editPath, hashOf, segmentsOf, writePath } from './change-path.ts';
 import { notFound } from './file-faults.ts';
 import { parseGlob } from './glob.ts';
@@ -82,7 +84,7 @@ function bytesOf(content: string, mostBytes: number): Buffer {
   if (!content.isWellFormed()) throw new Fault('CONTENT_NOT_TEXT', 'the content is not well-formed Unicode text', { audience: 'user' });
   const bytes = Buffer.from(content, 'utf8');
   if (bytes.length <= mostBytes) return bytes;
-  throw new Fault('FILE_TOO_LARGE', `the content has ${bytes.length} bytes, more than ${mostBytes}`, { audience: 'user' });
+  throw new Fault('FILE_TOO_LARGE', say`the content has ${bytes.length} bytes, more than ${mostBytes}`, { audience: 'user' });
 }
 
 interface ListJob {

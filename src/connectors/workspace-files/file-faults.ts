@@ -1,5 +1,7 @@
 /** What the file system says (errno(3)), as faults that a model can act on. No path of the machine is in them, only the caller's own. */
+
 import { Fault, type FaultOptions } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 
 /** `ENOENT`, … or `unknown error`. */
 export function errnoOf(thrown: unknown): string {
@@ -31,9 +33,9 @@ export function fileFault(thrown: unknown, path: string): unknown {
   const errno = errnoOf(thrown);
   if (thrown instanceof Fault || !/^E[A-Z0-9]+$/.test(errno)) return thrown;
   const [code, what, options] = known[errno] ?? ['FILE_FAILED', `failed with ${errno}`, {}];
-  return new Fault(code, `\`${path}\` ${what}`, { ...options, cause: thrown });
+  return new Fault(code, say`\`${path}\` ${what}`, { ...options, cause: thrown });
 }
 
 export function notFound(path: string): Fault {
-  return new Fault('FILE_NOT_FOUND', `\`${path}\` does not exist`, { audience: 'user', next: 'look with list_directory' });
+  return new Fault('FILE_NOT_FOUND', say`\`${path}\` does not exist`, { audience: 'user', next: 'look with list_directory' });
 }

@@ -2,8 +2,10 @@
  * File patterns as `.gitignore` has them (gitignore(5)), and `{a,b}` beside them. Matching takes time in proportion to pattern × path,
  * whatever the pattern: there is no backtracking into an earlier star.
  */
+
 import { Fault } from '#kernel/errors';
 import type { Segments } from '#kernel/ports/path-facts';
+import { say } from '#kernel/text/message';
 
 type Token =
   | { readonly kind: 'character'; readonly character: string }
@@ -147,7 +149,7 @@ export function expandBraces(pattern: string): readonly string[] {
 }
 
 export function badGlob(why: string): Fault {
-  return new Fault('BAD_PATTERN', `the file pattern is not understood: ${why}`, {
+  return new Fault('BAD_PATTERN', say`the file pattern is not understood: ${why}`, {
     audience: 'user',
     next: 'use for example `*.ts` or `src/**/*.{ts,js}`; a backslash before a special character makes it an ordinary one',
   });

@@ -8,6 +8,7 @@ import { Fault } from '#kernel/errors';
 import type { PathFact, Segments } from '#kernel/ports/path-facts';
 import type { FileScope } from '#kernel/ports/workspace';
 import type { PathUse } from '#kernel/resource';
+import { asIs, type Message, say } from '#kernel/text/message';
 import { errnoOf, fileFault, notFound } from './file-faults.ts';
 
 /** `workspace`, or the agent's own sandbox, whose paths are written below `/tmp`. */
@@ -87,7 +88,7 @@ export async function withPath<T>(places: FilePlaces, request: PathRequest, work
 
 async function once<T>(places: FilePlaces, request: PathRequest, work: (opened: OpenedPath) => Promise<T>): Promise<T> {
   const placed = places.rules.place(request.path);
-  if (!placed.ok) throw refusal(placed.code, placed.message);
+  if (!placed.ok) throw refusal(placed.code, asIs(placed.message));
   const room = placed.root === 'persona' ? await places.personas.room(request.scope.agentId, request.use === 'write') : undefined;
   // Nothing was ever written there.
   if (placed.root === 'persona' && room === undefined) throw notFound(request.path);
@@ -106,13 +107,13 @@ async function once<T>(places: FilePlaces, request: PathRequest, work: (opened: 
  */
 export function requireAllowed(rules: PathRules, { path, use, scope }: PathRequest, root: PathRoot, fact: PathFact): void {
   const decision = rules.decide(path, use, fact);
-  if (decision.effect === 'deny') throw refusal(decision.code, `\`${path}\`: ${decision.reason}`);
+  if (decision.effect === 'deny') throw refusal(decision.code, say`\`${path}\`: ${decision.reason}`);
   if (decision.effect === 'ask' && !('path' in fact && scope.agreed === showPath(root, fact.path))) {
-    throw refusal(decision.code, `\`${path}\`: ${decision.reason}`);
+    throw refusal(decision.code, say`\`${path}\`: ${decision.reason}`);
   }
 }
 
-function refusal(code: string, message: string): Fault {
+function refusal(code: string, message: Message): Fault {
   return new Fault(code, message, { audience: 'user', next: 'do not try another way; ask the user' });
 }
 
@@ -169,7 +170,7 @@ function startWalk({ path: root, pinning }: RootPlace, segments: Segments): Walk
   try {
     return { root, left: [...segments], done: [], pins: [pinRoot(root, pinning)], steps: 0 };
   } catch (thrown) {
-    throw new Fault('WORKSPACE_MISSING', `the workspace's own directory cannot be opened (${errnoOf(thrown)})`, {
+    throw new Fault('WORKSPACE_MISSING', say`the workspace's own directory cannot be opened (${errnoOf(thrown)})`, {
       cause: thrown,
       next: 'open a folder that is there, or correct `workspace.root`',
     });

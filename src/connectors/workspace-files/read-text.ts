@@ -1,9 +1,11 @@
 /** A file's text: its bytes with a cap, decoded, and the lines of it that were asked for. */
+
 import { isUtf8 } from 'node:buffer';
 import { closeSync, fstatSync, read, readSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { Fault } from '#kernel/errors';
 import type { FileText } from '#kernel/ports/workspace';
+import { say } from '#kernel/text/message';
 
 const readChunk = promisify(read);
 const chunkBytes = 256 * 1024;
@@ -42,7 +44,7 @@ const readInTurn: ReadNext = async (descriptor, buffer, position) =>
   (await readChunk(descriptor, buffer, 0, buffer.length, position)).bytesRead;
 
 function tooLarge(bytes: number, mostBytes: number): Fault {
-  return new Fault('FILE_TOO_LARGE', `the file has ${bytes} bytes, more than ${mostBytes}`, {
+  return new Fault('FILE_TOO_LARGE', say`the file has ${bytes} bytes, more than ${mostBytes}`, {
     audience: 'user',
     next: 'look at a part of it with run_command, for example `tail`',
   });
@@ -59,7 +61,7 @@ export interface DecodedText {
 export function decodeText(bytes: Buffer): DecodedText {
   const decoded = tryDecode(bytes);
   if (decoded !== undefined) return decoded;
-  throw new Fault('BINARY_FILE', `this is a binary file of ${bytes.length} bytes, not text`, {
+  throw new Fault('BINARY_FILE', say`this is a binary file of ${bytes.length} bytes, not text`, {
     audience: 'user',
     next: 'use run_command with a program that understands it, such as `file` or `xxd`',
   });
@@ -118,7 +120,7 @@ export const mostCharacters = 200_000;
 export function lineRange(text: string, { start = 1, end }: { readonly start?: number; readonly end?: number }): LineRange {
   const lines = text === '' ? [] : text.replace(/\n$/, '').split('\n');
   if (start > Math.max(1, lines.length)) {
-    throw new Fault('LINE_OUT_OF_RANGE', `the file has ${lines.length} lines; line ${start} is not there`, {
+    throw new Fault('LINE_OUT_OF_RANGE', say`the file has ${lines.length} lines; line ${start} is not there`, {
       audience: 'user',
       next: 'ask for lines that are there',
     });

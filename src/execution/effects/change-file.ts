@@ -2,10 +2,12 @@
  * A file's new content through the journal: a run of one step. The content is staged in the run's directory, so nothing unfinished is ever in
  * the workspace.
  */
+
 import { accessSync, type BigIntStats, chmodSync, chownSync, constants, mkdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { Fault } from '#kernel/errors';
 import type { FileChange } from '#kernel/ports/file-journal';
+import { say } from '#kernel/text/message';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
 import { applySteps, isAsPlanned, parentsNow, type Work } from './carry-out.ts';
 import { claim, hasMark, type Plan, type Step } from './journal.ts';
@@ -66,7 +68,7 @@ function through(tree: Work['tree'], { steps }: Plan, { place, held }: FileChang
 }
 
 function changedMeanwhile(path: string): Fault {
-  return new Fault('FILE_CHANGED', `\`${path}\` was changed by somebody else meanwhile; nothing was written`, {
+  return new Fault('FILE_CHANGED', say`\`${path}\` was changed by somebody else meanwhile; nothing was written`, {
     audience: 'user',
     next: 'read it again, then change what is there now',
   });

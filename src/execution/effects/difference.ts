@@ -7,6 +7,7 @@ import type { BigIntStats } from 'node:fs';
 import type { ChangeKind, Verdict } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
+import { say } from '#kernel/text/message';
 import { type AttributeChange, readAttributeChanges } from './directory-attributes.ts';
 import {
   type DifferenceLimits,
@@ -223,7 +224,7 @@ function isRenamed(entry: TreeEntry, reading: Reading): boolean {
   if (inode !== undefined && isPrivileged()) return true;
   // Without root no directory that was there gets another name: it was this one, and somebody took it away.
   if (inode === undefined || lower !== undefined)
-    throw new Fault('effects_failed', `what became of the directory \`${path}\` cannot be told; nothing was kept`, { audience: 'bug' });
+    throw new Fault('effects_failed', say`what became of the directory \`${path}\` cannot be told; nothing was kept`, { audience: 'bug' });
   reading.strays.add(path);
   return false;
 }
@@ -382,13 +383,9 @@ async function entriesOf(renamed: string, reading: Reading): Promise<readonly Ne
 async function copied(path: string, { view }: Reading): Promise<Required<Pick<Unit, 'after' | 'inside'>>> {
   const source = `${view.directory}/copied/${path}`;
   const stats = look(source);
-  if (stats === undefined) throw new Fault('effects_failed', `the renamed directory \`${path}\` could not be read`);
-  const inside = (await readTree(source)).entries.map((entry) => ({
-    ...entry,
-    path: `${path}/${entry.path}`,
-    source: `${source}/${entry.path}`,
-    pure: true,
-  }));
+  if (stats === undefined) throw new Fault('effects_failed', say`the renamed directory \`${path}\` could not be read`);
+  const { entries } = await readTree(source);
+  const inside = entries.map((entry) => ({ ...entry, path: `${path}/${entry.path}`, source: `${source}/${entry.path}`, pure: true }));
   return { after: { path, stats, source, pure: true }, inside };
 }
 

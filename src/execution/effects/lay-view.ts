@@ -1,7 +1,9 @@
 /** What lies in a view before anything is started in it, and its end. */
+
 import { chmodSync, chownSync, linkSync, lutimesSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { Fault } from '#kernel/errors';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
+import { say } from '#kernel/text/message';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
 import { isInside, runsFolder } from '../sandbox/entries.ts';
 import type { Hands } from './carry-out.ts';
@@ -54,7 +56,7 @@ async function layWhiteout(at: string, programs: ProgramRunner): Promise<void> {
     { program: 'mknod', args: [at, 'c', '0', '0'], ...options },
     new AbortController().signal,
   );
-  if (exitCode !== 0) throw new Fault('sandbox_failed', `the journal cannot be hidden from commands: ${stderr.trim()}`);
+  if (exitCode !== 0) throw new Fault('sandbox_failed', say`the journal cannot be hidden from commands: ${stderr.trim()}`);
 }
 
 /** A file system that does not know when a directory was made cannot tell it from one that takes its place. */
@@ -73,7 +75,7 @@ async function copyWorkspace(place: ViewPlace, programs: ProgramRunner): Promise
     : { program: '/bin/cp', args: ['-a', '--reflink=auto', '-T', '--', '.', upperOf(place)] };
   const options = { cwd: place.workspaceRoot, env: launcherEnvironment, timeoutMs: 120_000, keepBytes: 1_024 };
   const { exitCode, stderr } = await programs.run({ ...line, ...options }, new AbortController().signal);
-  if (exitCode !== 0) throw new Fault('sandbox_failed', `the workspace could not be copied: ${stderr.trim().split('\n', 1)[0]}`);
+  if (exitCode !== 0) throw new Fault('sandbox_failed', say`the workspace could not be copied: ${stderr.trim().split('\n', 1)[0] ?? ''}`);
 }
 
 async function lookAtAll(upper: string): Promise<View['laid']> {

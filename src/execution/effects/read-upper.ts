@@ -1,8 +1,10 @@
 /**
  * What a command left in the upper directory: all that is not as it was laid there. Source: the kernel's `overlayfs.rst` (whiteouts).
  */
+
 import { type BigIntStats, chmodSync, readFileSync } from 'node:fs';
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import { look, modeOf, type TreeEntry, walk } from './stamp.ts';
 import { holderMode, holderText, upperOf, type View } from './view.ts';
 
@@ -66,7 +68,7 @@ function openForUs(directory: string, stats = look(directory)): void {
 }
 
 function tooMuch(what: string): Fault {
-  return new Fault('too_many_changes', `the command changed ${what}; nothing of it was kept`, { next: 'change less at once' });
+  return new Fault('too_many_changes', say`the command changed ${what}; nothing of it was kept`, { next: 'change less at once' });
 }
 
 /** As an upper directory would have it: what is not as it was laid, all of a directory that is another one, and marks for what is gone. */

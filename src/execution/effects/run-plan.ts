@@ -4,6 +4,7 @@ import { holdTree } from '#files/held-tree';
 import type { LeftOut, RunEffects } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
+import { say } from '#kernel/text/message';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
 import { applySteps, type Hands, isAsPlanned, parentsNow, type Work, whileOpen } from './carry-out.ts';
 import type { Unit } from './difference.ts';
@@ -182,7 +183,7 @@ async function syncContent(ground: JournalGround, plan: Plan): Promise<void> {
     keepBytes: 1_024,
   };
   const { exitCode, stderr } = await programs.run(line, new AbortController().signal);
-  if (exitCode !== 0) throw new Fault('effects_failed', `not flushed: ${stderr.trim()}`);
+  if (exitCode !== 0) throw new Fault('effects_failed', say`not flushed: ${stderr.trim()}`);
 }
 
 /** @returns the directories as they are left */

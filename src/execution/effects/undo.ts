@@ -1,6 +1,8 @@
 /** Undoing a run in the lock, and what a start does about runs that were cut off: a half-done plan is taken back, a half-done undo is finished. */
+
 import type { ChangeList } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import type { Work } from './carry-out.ts';
 import { whileOpen } from './carry-out.ts';
 import { isHeld } from './held.ts';
@@ -103,12 +105,12 @@ function stillHeld(): Fault {
 
 /** Not to be forced: what is on the way is not what was changed. */
 function ledAway(paths: readonly string[], done: string): Fault {
-  const why = `a directory on the way to ${named(paths)} is gone, or a link or something else by now; ${done}`;
+  const why = say`a directory on the way to ${named(paths)} is gone, or a link or something else by now; ${done}`;
   return new Fault('undo_in_the_way', why, { audience: 'user', next: 'put that directory back, then undo the run again' });
 }
 
 function laterChanges(paths: readonly string[]): Fault {
-  return new Fault('undo_in_the_way', `changed since the run: ${named(paths)}`, {
+  return new Fault('undo_in_the_way', say`changed since the run: ${named(paths)}`, {
     audience: 'user',
     next: 'undo the later runs first, or set aside what is there now: `banksman runs undo ID --set-aside`',
   });

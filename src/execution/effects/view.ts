@@ -3,6 +3,7 @@
  * there. Written is the upper directory; the workspace itself is only read. Without root a user namespace comes first, and overlayfs keeps its
  * marks in `user.*` attributes. Source: the kernel's `overlayfs.rst`, `unshare(1)`, `mount(8)`.
  */
+
 import {
   type BigIntStats,
   chmodSync,
@@ -20,6 +21,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Fault } from '#kernel/errors';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
+import { say } from '#kernel/text/message';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
 import { disk } from './disk.ts';
 import { look } from './stamp.ts';
@@ -227,7 +229,7 @@ export function createLooker(programs: ProgramRunner, held?: HeldView): Looker {
     const mounts = mountScript(`${view.scratch}/look-mounts`, [viewLayer(view, 'look')], { more: `cd "$1"\n${script}` });
     const options = { cwd: '/', env: launcherEnvironment, timeoutMs: looksMs, keepBytes: 4_096 };
     const { exitCode, stderr } = await programs.run({ ...inNamespace(view, mounts, []), ...options }, signal);
-    if (exitCode !== 0) throw new Fault('effects_failed', `what the command changed could not be read: ${stderr.trim()}`);
+    if (exitCode !== 0) throw new Fault('effects_failed', say`what the command changed could not be read: ${stderr.trim()}`);
     // A work directory serves one mount that is `volatile`.
     disk.remove(`${view.scratch}/look`);
   };

@@ -22,6 +22,7 @@ import {
 import os from 'node:os';
 import path from 'node:path';
 import { Fault, toFault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import { type SandboxUser, userName } from './clean-environment.ts';
 import { entriesOf, isInside, statsOf } from './entries.ts';
 import { fallbackHome } from './home.ts';
@@ -140,8 +141,8 @@ function keepOrSay(folder: string, entries: readonly Entry[], own: Readonly<Reco
     return keep(folder, entries, own);
   } catch (thrown) {
     const why = toFault(thrown).message;
-    throw new Fault('sandbox_failed', `the sandbox did not start: its /etc could not be made (${why})`, {
-      next: `make room and leave to write in \`${folder}\``,
+    throw new Fault('sandbox_failed', say`the sandbox did not start: its /etc could not be made (${why})`, {
+      next: say`make room and leave to write in \`${folder}\``,
       cause: thrown,
     });
   }

@@ -8,6 +8,7 @@ import { chmodSync, closeSync, constants, fstatSync, mkdirSync, openSync, rmdirS
 import path from 'node:path';
 import { Fault } from '#kernel/errors';
 import type { Segments } from '#kernel/ports/path-facts';
+import { say } from '#kernel/text/message';
 import { isInside } from './entries.ts';
 import { configuredPlaces } from './git-directory.ts';
 import type { Scan, ScanFinding } from './scan-workspace.ts';
@@ -215,7 +216,7 @@ function leave(directory: string): void {
 }
 
 function tooMany(count: number): Fault {
-  return new Fault('sandbox_failed', `${count} secrets and hooks would have to be guarded in this workspace, more than ${mostMounts}`, {
+  return new Fault('sandbox_failed', say`${count} secrets and hooks would have to be guarded in this workspace, more than ${mostMounts}`, {
     next: 'open a smaller folder, or take the secret files out of it',
   });
 }

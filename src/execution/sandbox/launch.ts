@@ -1,8 +1,10 @@
 /** One run of bubblewrap: starts it, tells "the sandbox failed" from "the command failed", and waits until nothing of it is left. */
+
 import { closeSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Fault, toFault } from '#kernel/errors';
 import type { OnProgramOutput } from '#kernel/ports/program-runner';
+import { say } from '#kernel/text/message';
 import type { ProgramLine } from '../effects/view.ts';
 import { type ChildResult, runChild, type TreeLimit, type TreeLimits, watchTree } from '../run-child.ts';
 import { launcherEnvironment } from './clean-environment.ts';
@@ -201,7 +203,9 @@ async function endNamespace(first: FirstProcess): Promise<void> {
   const until = performance.now() + goneWithinMs;
   for (let wait = 1; isAlive(first); wait = Math.min(wait * 2, 50)) {
     if (performance.now() > until)
-      throw new Fault('sandbox_failed', `the sandbox was told to end and still runs (process ${first.pid})`, { effect: { state: 'sent' } });
+      throw new Fault('sandbox_failed', say`the sandbox was told to end and still runs (process ${first.pid})`, {
+        effect: { state: 'sent' },
+      });
     kill(first.pid);
     await delay(wait);
   }
@@ -244,5 +248,5 @@ function failed({ stderr, signal }: ChildResult<TreeLimit>): Fault {
 }
 
 function notLaunched(why: string, cause?: unknown): Fault {
-  return new Fault('sandbox_failed', `the sandbox did not start: ${why}`, { next: 'run `banksman doctor`', cause });
+  return new Fault('sandbox_failed', say`the sandbox did not start: ${why}`, { next: 'run `banksman doctor`', cause });
 }

@@ -1,15 +1,35 @@
 /** What went wrong, for a person. */
 import { type Fault, toFault } from '#kernel/errors';
+import type { Outcome } from '#kernel/outcome';
 import { asListed } from '#kernel/text/message';
 import { inWords, t } from './l10n.ts';
 
-/** The message, and what to do next where the fault knows it: a person should not have to look for that. */
+/** The message, and what to do next: a person should not have to look for that. */
 export function faultWords(thrown: unknown): string {
   const { message, next } = faultTexts(toFault(thrown));
-  return next === undefined ? message : `${message}. ${t('What to do: {0}', next)}`;
+  return `${message}. ${t('What to do: {0}', next)}`;
 }
 
-/** What a failure says, and what to do next, as far as that is a text without values: it is looked up whole. */
-export function faultTexts({ message, next }: Pick<Fault, 'message' | 'next'>): { readonly message: string; readonly next?: string } {
-  return { message: inWords(asListed(message)), ...(next === undefined ? {} : { next: inWords(asListed(next)) }) };
+/** What came of a call, and what to do next. */
+export function outcomeWords({ status, message, next }: Outcome): string {
+  const step = next === undefined && status !== 'ok' ? t('“Banksman: Show Activity” has the call, with why it ended so') : next;
+  return step === undefined
+    ? inWords(asListed(message))
+    : `${inWords(asListed(message))}. ${t('What to do: {0}', inWords(asListed(step)))}`;
+}
+
+/** What a failure says, and what to do next: by who must act where the failure does not know better, so that none leaves a person without a step. */
+export function faultTexts(fault: Fault): { readonly message: string; readonly next: string } {
+  const { message, next, words } = fault;
+  return {
+    message: inWords(words.message ?? asListed(message)),
+    next: next === undefined ? usualNext(fault) : inWords(words.next ?? asListed(next)),
+  };
+}
+
+function usualNext({ audience, retryable }: Fault): string {
+  if (retryable) return t('try again; if it goes on, “Banksman: Doctor” looks for the cause');
+  if (audience === 'user') return t('if it is not what you meant, change it and try again');
+  if (audience === 'operator') return t('“Banksman: Doctor” looks for the cause');
+  return t('this is an error of Banksman’s own: report it, with what the log says (“Banksman: Show Log”)');
 }

@@ -1,10 +1,12 @@
 /** Opens the file, makes it what we expect, or says why that is not possible. Never repairs, replaces or deletes anything. */
+
 import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, closeSync, lstatSync, openSync, readSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import { makeFolder } from '../make-folder.ts';
 import { applicationId, migrations } from './schema.ts';
 import { corruptFault, isBusy, isValueFault, lockedFault, storeFault } from './sqlite-faults.ts';
@@ -63,7 +65,7 @@ export async function loadDriver(): Promise<typeof import('node:sqlite')> {
   try {
     return await import('node:sqlite');
   } catch (cause) {
-    throw new Fault('node_too_old', `this Node (${process.version}) has no \`node:sqlite\``, { cause, next: 'use Node 24 or newer' });
+    throw new Fault('node_too_old', say`this Node (${process.version}) has no \`node:sqlite\``, { cause, next: 'use Node 24 or newer' });
   }
 }
 
@@ -83,7 +85,7 @@ export function requireOurs(connection: DatabaseSync, file: string): void {
 export function newerFault(file: string, version: number, next: string): Fault {
   return new Fault(
     'store_too_new',
-    `the store \`${file}\` is of a newer Banksman (version ${version}, this one knows ${migrations.length})`,
+    say`the store \`${file}\` is of a newer Banksman (version ${version}, this one knows ${migrations.length})`,
     {
       next,
     },
@@ -141,7 +143,7 @@ function switchToWal(connection: DatabaseSync, file: string): void {
   if (mode === 'wal') return;
   throw new Fault(
     'store_unavailable',
-    `the store \`${file}\` lies where SQLite cannot share it between processes (journal mode \`${String(mode)}\`)`,
+    say`the store \`${file}\` lies where SQLite cannot share it between processes (journal mode \`${String(mode)}\`)`,
     {
       next: 'choose a folder on a local disk with `--state`',
     },
@@ -238,7 +240,7 @@ export function placeOf(file: string): string {
 
 function requireDatabase(file: string, found: Stats): void {
   if (!found.isFile()) {
-    throw new Fault('store_unavailable', `the store \`${file}\` is not a plain file`, {
+    throw new Fault('store_unavailable', say`the store \`${file}\` is not a plain file`, {
       next: 'move away what stands there, or choose another folder with `--state`',
     });
   }

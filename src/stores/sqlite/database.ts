@@ -1,8 +1,10 @@
 /** One connection to the store's file: how it is opened, read and written. */
+
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import { connect, type DatabaseOptions, fileIdentity, newerFault, placeOf, retryWhileBusy } from './connect.ts';
 import { migrations } from './schema.ts';
 import { busyFault, storeFault } from './sqlite-faults.ts';
@@ -53,10 +55,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   let open = true;
 
   const requireSameFile = (): void => {
-    if (!open) throw new Fault('store_closed', `the store \`${file}\` has been closed`, { audience: 'bug' });
+    if (!open) throw new Fault('store_closed', say`the store \`${file}\` has been closed`, { audience: 'bug' });
     // A removed file goes on working for SQLite: what is written to it would be gone, and what is read is no longer what others see.
     if (fileIdentity(file) !== identity) {
-      throw new Fault('store_unavailable', `the store \`${file}\` was removed or replaced while it was in use`, {
+      throw new Fault('store_unavailable', say`the store \`${file}\` was removed or replaced while it was in use`, {
         next: 'find out who did that, put the file back, and start again',
       });
     }

@@ -1,8 +1,10 @@
 /** One at a time: a lock that the system gives back, however its holder ends. */
+
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import { makeFolder } from '../make-folder.ts';
 
 /** @returns what gives it back. @throws {Fault} `already_running` */
@@ -14,7 +16,7 @@ export function holdLock(folder: string, what: string): () => void {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
   } catch (cause) {
     database.close();
-    throw new Fault('already_running', `another ${what} works on ${folder} already`, { next: 'stop that one first', cause });
+    throw new Fault('already_running', say`another ${what} works on ${folder} already`, { next: 'stop that one first', cause });
   }
   return () => database.close();
 }

@@ -4,6 +4,7 @@ import { type RequestDraft, type RequestRecord, type RequestStatus, requestIdPat
 import { parseGrants, parseRequestDecision, parseRequestDraft } from '#kernel/approval/request-schema';
 import { Fault } from '#kernel/errors';
 import type { RequestPage, RequestQuery } from '#kernel/ports/request-store';
+import { say } from '#kernel/text/message';
 import { isBlank, type Looked, matchRequest, mayMatch, mergePage, mostLookedAt } from '../request-search.ts';
 import { asOf, lapseOf } from '../transition.ts';
 import type { Row, Transaction } from './database.ts';
@@ -63,7 +64,7 @@ export function foundRow(row: Row, now: number): readonly [record: RequestRecord
   const record = keptInRow(row);
   if (record) return [record, timeFor(row, record, now)];
   const id = String(row.id);
-  throw new Fault('store_corrupt', `request \`${id}\` in the store is damaged or was not written by Banksman`, {
+  throw new Fault('store_corrupt', say`request \`${id}\` in the store is damaged or was not written by Banksman`, {
     next: 'check who can write to the store',
   });
 }

@@ -1,9 +1,11 @@
 /** The trail's storage in SQLite. */
+
 import { type Attempt, attemptAfter, callOf, reporterOf } from '#kernel/attempt';
 import type { AuditDraft, AuditRecord, ChainPoint, Seal } from '#kernel/audit-event';
-import { Fault, toFault } from '#kernel/errors';
+import { Fault, faultMessage, toFault } from '#kernel/errors';
 import { canonicalJson, type JsonObject } from '#kernel/json';
 import type { LocalStore } from '#kernel/ports/store';
+import { say } from '#kernel/text/message';
 import { storedRecord } from '../stored-record.ts';
 import type { Database, Row, Transaction } from './database.ts';
 import { isChange } from './schema.ts';
@@ -102,10 +104,11 @@ export function recordOf(row: Row): AuditRecord {
 
 function unavailable(thrown: unknown): Fault {
   const fault = toFault(thrown);
-  return new Fault('audit_unavailable', `the audit record could not be written: ${fault.message}`, {
+  const next = fault.words.next ?? fault.next;
+  return new Fault('audit_unavailable', say`the audit record could not be written: ${faultMessage(fault)}`, {
     audience: fault.audience,
     retryable: fault.retryable,
     cause: fault,
-    ...(fault.next === undefined ? {} : { next: fault.next }),
+    ...(next === undefined ? {} : { next }),
   });
 }

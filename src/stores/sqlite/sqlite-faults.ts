@@ -1,7 +1,9 @@
 /** SQLite's result codes (https://sqlite.org/rescode.html) as faults that say which file and what to do. */
+
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Fault, type FaultOptions } from '#kernel/errors';
+import { type Message, say } from '#kernel/text/message';
 
 const busyCodes: ReadonlySet<number> = new Set([5, 6, 15]);
 
@@ -9,20 +11,26 @@ type Kind = 'read_only' | 'corrupt' | 'full' | 'refused' | 'unavailable';
 
 const kindByCode: Readonly<Record<number, Kind>> = { 8: 'read_only', 11: 'corrupt', 13: 'full', 19: 'refused', 26: 'corrupt' };
 
-const describe: Record<Kind, (file: string, detail: string) => readonly [message: string, options: FaultOptions]> = {
+const describe: Record<Kind, (file: string, detail: string) => readonly [message: Message, options: FaultOptions]> = {
   read_only: (file) => [
-    `the store \`${file}\` cannot be written: it is read-only`,
-    { next: 'make the file and its folder writable, or choose another folder with `--state`' },
+    say`the store \`${file}\` cannot be written: it is read-only`,
+    { next: say`make the file and its folder writable, or choose another folder with \`--state\`` },
   ],
   corrupt: (file, detail) => [
-    `the store \`${file}\` is damaged or not a database (${detail}); it was left as it is`,
+    say`the store \`${file}\` is damaged or not a database (${detail}); it was left as it is`,
     {
-      next: '`banksman audit verify` says which records can still be read; keep a copy of the file, then restore a backup or move it away (a new one is made at the next start, with an empty trail)',
+      next: say`\`banksman audit verify\` says which records can still be read; keep a copy of the file, then restore a backup or move it away (a new one is made at the next start, with an empty trail)`,
     },
   ],
-  full: (file) => [`the store \`${file}\` cannot grow: the disk is full`, { next: 'free some disk space and try again', retryable: true }],
-  refused: (file, detail) => [`the store \`${file}\` refused a change that breaks its rules (${detail})`, { audience: 'bug' }],
-  unavailable: (file, detail) => [`the store \`${file}\` cannot be used (${detail})`, { next: 'check the file, its folder and the disk' }],
+  full: (file) => [
+    say`the store \`${file}\` cannot grow: the disk is full`,
+    { next: say`free some disk space and try again`, retryable: true },
+  ],
+  refused: (file, detail) => [say`the store \`${file}\` refused a change that breaks its rules (${detail})`, { audience: 'bug' }],
+  unavailable: (file, detail) => [
+    say`the store \`${file}\` cannot be used (${detail})`,
+    { next: say`check the file, its folder and the disk` },
+  ],
 };
 
 /** SQLITE_BUSY, SQLITE_LOCKED and SQLITE_PROTOCOL: someone else is at it, so a retry helps. */
@@ -52,14 +60,14 @@ export function corruptFault(file: string, detail: string): Fault {
 }
 
 export function busyFault(file: string): Fault {
-  return new Fault('store_busy', `the store \`${file}\` is in use by other windows or processes and did not get free in time`, {
+  return new Fault('store_busy', say`the store \`${file}\` is in use by other windows or processes and did not get free in time`, {
     retryable: true,
     next: 'try again; if it goes on, close other Banksman processes',
   });
 }
 
 export function lockedFault(file: string): Fault {
-  return new Fault('store_locked', `the store \`${file}\` is locked by another process, so it cannot be opened`, {
+  return new Fault('store_locked', say`the store \`${file}\` is locked by another process, so it cannot be opened`, {
     retryable: true,
     next: 'close the program that holds it (a database browser, a backup), then try again',
   });

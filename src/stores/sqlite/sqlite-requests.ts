@@ -3,6 +3,7 @@
 import { type RequestDraft, type RequestRecord, type RequestWait, requestIdPattern } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import type { RequestStore, TransitionResult } from '#kernel/ports/request-store';
+import { say } from '#kernel/text/message';
 import { lapseOf, type Moved, type Refused, type RequestEvent, requireStorable, resultOf, transition } from '../transition.ts';
 import type { Database, Row, Transaction } from './database.ts';
 import {
@@ -149,7 +150,7 @@ function keep(tx: Transaction, before: RequestRecord, { record, told, grant, end
     ...[status, end ?? null, ...decisionColumns(before, record), consumedAt, consumedBy, grant === undefined ? 0 : 1, added],
     ...[before.id, before.status, before.digest],
   );
-  if (changed !== 1) throw new Fault('store_refused', `request \`${before.id}\` did not change`, { audience: 'bug' });
+  if (changed !== 1) throw new Fault('store_refused', say`request \`${before.id}\` did not change`, { audience: 'bug' });
   if (told) append(tx, told);
 }
 

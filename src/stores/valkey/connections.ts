@@ -1,6 +1,8 @@
 /** The connections of one process: no more roles than it uses. */
+
 import type { Redis } from 'iovalkey';
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import { createRoleLink, type LinkOptions, type RoleLink, useLink } from './role-link.ts';
 import type { CredentialSource, ValkeyRole } from './store-url.ts';
 
@@ -79,7 +81,7 @@ async function credentialOf(role: ValkeyRole, { credentials, location }: Connect
 
 function missingRole(roles: readonly ValkeyRole[], location: string): Fault {
   const names = roles.map((role) => `\`${role}\``).join(' or ');
-  return new Fault('store_role_missing', `this process has no credentials for the role ${names} on the store \`${location}\``, {
+  return new Fault('store_role_missing', say`this process has no credentials for the role ${names} on the store \`${location}\``, {
     next: 'do this where a person’s credentials are, or add the role to the credentials file',
   });
 }

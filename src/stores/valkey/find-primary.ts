@@ -1,6 +1,8 @@
 /** Which server takes the changes now: the one that the URL names, the one the Sentinels agree on, or the one that owns the cluster's slot. */
+
 import type { Redis } from 'iovalkey';
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import type { Endpoint, ValkeyAddress } from './store-url.ts';
 import { isReply } from './valkey-faults.ts';
 
@@ -67,7 +69,7 @@ async function agreedPrimary({ nodes, master, location }: Watched, ask: Dial): P
   if (newest !== undefined && opinions.length >= needed) return newest;
   throw new Fault(
     'store_unavailable',
-    `of the ${nodes.length} Sentinels of \`${location}\` ${opinions.length} know the primary, and ${needed} are needed (${failures.join('; ')})`,
+    say`of the ${nodes.length} Sentinels of \`${location}\` ${opinions.length} know the primary, and ${needed} are needed (${failures.join('; ')})`,
     { retryable: true, next: 'check the addresses, `master` and the `sentinel` entry of the credentials file, then try again' },
   );
 }
@@ -88,7 +90,7 @@ async function opinionOf(node: Endpoint, master: string, ask: Dial): Promise<Opi
 export async function requirePrimary(client: Redis, location: string): Promise<void> {
   const role = pairsOf(await client.call('HELLO')).get('role');
   if (role === 'master') return;
-  throw new Fault('store_unavailable', `the server that was the primary of \`${location}\` is a ${role ?? 'replica'} now`, {
+  throw new Fault('store_unavailable', say`the server that was the primary of \`${location}\` is a ${role ?? 'replica'} now`, {
     retryable: true,
     next: 'a fail-over is under way: try again',
   });

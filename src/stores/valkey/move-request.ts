@@ -1,8 +1,10 @@
 /** What happens to a request that is there: a person's answer, and what a process does without one. `transition` says what; here it is kept. */
+
 import type { Redis } from 'iovalkey';
 import { type RequestRecord, requestIdPattern } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import type { TransitionResult } from '#kernel/ports/request-store';
+import { say } from '#kernel/text/message';
 import { isOpen, lapseOf, type Moved, type Refused, type RequestEvent, requestMoves, resultOf, transition } from '../transition.ts';
 import { firstLiveScore, historyScore, lives, secondsLeft } from './keys.ts';
 import { wasMarked } from './spent-marks.ts';
@@ -29,7 +31,7 @@ export async function answerRequest(context: StoreContext, id: string, event: An
     else if (found && outcome.lapsed) await writeExpired(context, found);
     return resultOf(outcome);
   }
-  throw new Fault('store_busy', `request \`${id}\` kept changing`, { retryable: true, next: 'try again' });
+  throw new Fault('store_busy', say`request \`${id}\` kept changing`, { retryable: true, next: 'try again' });
 }
 
 interface Looked {
@@ -152,7 +154,7 @@ async function spend(context: StoreContext, found: FoundRequest, { record, told 
     await payOwed(context).catch(() => undefined);
     context.ring();
     const { id, status } = record;
-    throw new Fault('store_unconfirmed', `${thrown.message}. Request \`${id}\` counts as ${status} here, and no call has run for it`, {
+    throw new Fault('store_unconfirmed', say`${thrown.message}. Request \`${id}\` counts as ${status} here, and no call has run for it`, {
       cause: thrown,
       next: 'check the store’s replicas, then call again: a person is asked anew unless the approval came back',
     });

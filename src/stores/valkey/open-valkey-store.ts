@@ -1,4 +1,5 @@
 /** The shared store: Valkey 7.2 or Redis 7.0 and newer, for several machines and people. Loaded only when it is asked for. */
+
 import { createHash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { Fault } from '#kernel/errors';
@@ -6,6 +7,7 @@ import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
 import type { Clock } from '#kernel/ports/clock';
 import type { RequestStore } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';
+import { say } from '#kernel/text/message';
 import { createAuditChain } from './audit-chain.ts';
 import { type ChangeChannel, openChangeChannel } from './change-channel.ts';
 import { type Connections, createConnections } from './connections.ts';
@@ -119,7 +121,7 @@ async function certificates({ caFile }: ValkeyStoreOptions): Promise<{ readonly 
   try {
     return { ca: await readFile(caFile) };
   } catch (cause) {
-    throw new Fault('bad_store_url', `the CA file \`${caFile}\` cannot be read`, { cause, next: 'correct `ca` in the store URL' });
+    throw new Fault('bad_store_url', say`the CA file \`${caFile}\` cannot be read`, { cause, next: 'correct `ca` in the store URL' });
   }
 }
 

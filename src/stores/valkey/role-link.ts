@@ -1,6 +1,8 @@
 /** One role's connection: made when it is first needed, made again when it broke. */
+
 import type { Redis, RedisOptions } from 'iovalkey';
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import { type Reach, requirePrimary } from './find-primary.ts';
 import { type Following, followSlot } from './follow-slot.ts';
 import type { Keys } from './keys.ts';
@@ -122,7 +124,7 @@ export function createRoleLink(role: ValkeyRole, credential: () => Promise<Crede
 }
 
 export function closedFault(location: string): Fault {
-  return new Fault('store_closed', `the store \`${location}\` has been closed`, { audience: 'bug' });
+  return new Fault('store_closed', say`the store \`${location}\` has been closed`, { audience: 'bug' });
 }
 
 export interface Connecting {

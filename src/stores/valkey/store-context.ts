@@ -1,7 +1,9 @@
 /** What every operation on the shared store needs. */
+
 import type { Redis } from 'iovalkey';
 import type { AuditDraft } from '#kernel/audit-event';
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import type { AuditChain } from './audit-chain.ts';
 import type { Connections } from './connections.ts';
 import type { Keys } from './keys.ts';
@@ -44,7 +46,7 @@ export async function execute(transaction: ReturnType<Redis['multi']>): Promise<
   const replies = await transaction.exec();
   const failed = replies?.find(([error]) => error !== null);
   if (failed?.[0]) {
-    throw new Fault('store_corrupt', `the store did only a part of a change (${failed[0].message})`, {
+    throw new Fault('store_corrupt', say`the store did only a part of a change (${failed[0].message})`, {
       next: 'something else writes to these keys: use a `prefix` of its own',
     });
   }
@@ -124,7 +126,7 @@ export function createReplication({ replicas, timeoutMs, location }: Replication
     require: async (client) => {
       const found = await count(client);
       if (found >= replicas) return;
-      throw new Fault('store_unavailable', `the store \`${location}\` has ${few(found)} that follow it, so nothing was changed`, {
+      throw new Fault('store_unavailable', say`the store \`${location}\` has ${few(found)} that follow it, so nothing was changed`, {
         retryable: true,
         next: 'try again; check the replicas (`replicas` in the store URL) if it goes on',
       });
@@ -134,7 +136,7 @@ export function createReplication({ replicas, timeoutMs, location }: Replication
       if (found >= replicas) return;
       throw new Fault(
         'store_unconfirmed',
-        `the store \`${location}\` made the change, but ${few(found)} confirmed it within ${limit} ms: a fail-over now would undo it`,
+        say`the store \`${location}\` made the change, but ${few(found)} confirmed it within ${limit} ms: a fail-over now would undo it`,
         { retryable: true, next: 'look at the request before you try again; check the replicas (`replicas` in the store URL)' },
       );
     },

@@ -4,6 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import * as z from 'zod';
 import { Fault } from '#kernel/errors';
 import { issueWords } from '#kernel/text/issue-words';
+import { type Message, say } from '#kernel/text/message';
 
 export interface Endpoint {
   readonly host: string;
@@ -45,39 +46,40 @@ const example =
 /** @throws {Fault} `bad_store_url`, which never repeats a password */
 export function parseStoreUrl(text: string): ValkeyAddress {
   const match = urlPattern.exec(text);
-  if (!match) throw badUrl(URL.canParse(text) ? 'must start with `valkey://` or `valkeys://`' : 'is not a URL');
+  if (!match) throw badUrl(URL.canParse(text) ? say`must start with \`valkey://\` or \`valkeys://\`` : say`is not a URL`);
   const [, scheme = '', topology = 'single', authority = '', rest = ''] = match;
   const [first, ...others] = authority.split(',').map((node) => nodeUrl(`valkey://${node}${rest}`));
-  if (!first) throw badUrl('names no host');
-  if (!['', '/', '/0'].includes(first.pathname)) throw badUrl('must name database 0: the access rules allow no other');
+  if (!first) throw badUrl(say`names no host`);
+  if (!['', '/', '/0'].includes(first.pathname)) throw badUrl(say`must name database 0: the access rules allow no other`);
   requireParameters(first.searchParams);
   return addressOf({ tls: scheme === 'valkeys', topology: topology as Topology }, first, others);
 }
 
 function nodeUrl(text: string): URL {
-  if (!URL.canParse(text)) throw badUrl('is not a URL');
+  if (!URL.canParse(text)) throw badUrl(say`is not a URL`);
   const url = new URL(text);
   if (url.username !== '' || url.password !== '') {
-    throw badUrl('must hold no user name or password: each role has its own in the credentials file');
+    throw badUrl(say`must hold no user name or password: each role has its own in the credentials file`);
   }
-  if (url.hostname === '') throw badUrl('names no host');
+  if (url.hostname === '') throw badUrl(say`names no host`);
   return url;
 }
 
 /** Which one of two counts would be a guess. */
 function requireParameters(given: URLSearchParams): void {
   for (const name of given.keys()) {
-    if (!allowedParameters.includes(name)) throw badUrl(`has the unknown parameter \`${name}\`; allowed: ${allowedParameters.join(', ')}`);
-    if (given.getAll(name).length > 1) throw badUrl(`has \`${name}\` more than once`);
+    if (!allowedParameters.includes(name))
+      throw badUrl(say`has the unknown parameter \`${name}\`; allowed: ${allowedParameters.join(', ')}`);
+    if (given.getAll(name).length > 1) throw badUrl(say`has \`${name}\` more than once`);
   }
 }
 
 function addressOf({ tls, topology }: Pick<ValkeyAddress, 'tls' | 'topology'>, first: URL, others: readonly URL[]): ValkeyAddress {
   const given = first.searchParams;
   if (topology === 'single' && others.length > 0)
-    throw badUrl('names several servers: `valkey+sentinel://` and `valkey+cluster://` take them');
+    throw badUrl(say`names several servers: \`valkey+sentinel://\` and \`valkey+cluster://\` take them`);
   const [caFile, credentials] = [given.get('ca'), given.get('credentials')];
-  if (caFile !== null && !tls) throw badUrl('has a `ca` but no TLS: use `valkeys://`');
+  if (caFile !== null && !tls) throw badUrl(say`has a \`ca\` but no TLS: use \`valkeys://\``);
   const nodes = [endpointOf(first, topology), ...others.map((url) => endpointOf(url, topology))] as const;
   const [prefix, replicas, master] = [prefixIn(given, topology), replicasIn(given), masterIn(given, topology)];
   const address = { ...nodes[0], topology, nodes, tls, prefix, replicas, ...(master === undefined ? {} : { master }) };
@@ -103,30 +105,31 @@ function endpointOf(url: URL, topology: Topology): Endpoint {
 
 function prefixIn(given: URLSearchParams, topology: Topology): string {
   const prefix = given.get('prefix') ?? (topology === 'cluster' ? '{molis}' : 'molis');
-  if (!prefixPattern.test(prefix)) throw badUrl('has a bad `prefix`: letters, digits, `_`, `.` and `-`, all of it in braces for a cluster');
+  if (!prefixPattern.test(prefix))
+    throw badUrl(say`has a bad \`prefix\`: letters, digits, \`_\`, \`.\` and \`-\`, all of it in braces for a cluster`);
   if (topology === 'cluster' && !prefix.startsWith('{'))
-    throw badUrl('has a `prefix` without braces: on a cluster all keys must share a slot');
+    throw badUrl(say`has a \`prefix\` without braces: on a cluster all keys must share a slot`);
   return prefix;
 }
 
 function replicasIn(given: URLSearchParams): number {
   const text = given.get('replicas') ?? '0';
-  if (!/^[0-9]$/.test(text)) throw badUrl('has a bad `replicas`: how many replicas must have a change before it counts, 0 to 9');
+  if (!/^[0-9]$/.test(text)) throw badUrl(say`has a bad \`replicas\`: how many replicas must have a change before it counts, 0 to 9`);
   return Number(text);
 }
 
 function masterIn(given: URLSearchParams, topology: Topology): string | undefined {
   const master = given.get('master');
   if (topology !== 'sentinel') {
-    if (master !== null) throw badUrl('has a `master`, which only `valkey+sentinel://` takes');
+    if (master !== null) throw badUrl(say`has a \`master\`, which only \`valkey+sentinel://\` takes`);
     return undefined;
   }
-  if (master === null || !masterPattern.test(master)) throw badUrl('needs `master=NAME`, as the Sentinels call it');
+  if (master === null || !masterPattern.test(master)) throw badUrl(say`needs \`master=NAME\`, as the Sentinels call it`);
   return master;
 }
 
-function badUrl(what: string): Fault {
-  return new Fault('bad_store_url', `the store URL ${what}`, { next: `write it like ${example}` });
+function badUrl(what: Message): Fault {
+  return new Fault('bad_store_url', say`the store URL ${what}`, { next: say`write it like ${example}` });
 }
 
 // The credentials of the roles that this machine's user may take, in a file of their own.
@@ -198,7 +201,9 @@ async function readPrivate(file: string): Promise<string> {
     handle = await open(file, 'r');
     const { mode } = await handle.stat();
     if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
-      throw new Fault('bad_credentials', `the store's credentials file \`${file}\` is open to other users`, { next: `chmod 600 ${file}` });
+      throw new Fault('bad_credentials', say`the store's credentials file \`${file}\` is open to other users`, {
+        next: say`chmod 600 ${file}`,
+      });
     }
     return await handle.readFile('utf8');
   } catch (thrown) {
@@ -219,7 +224,7 @@ function parseJson(text: string, file: string): unknown {
 }
 
 function bad(file: string, what: string): Fault {
-  return new Fault('bad_credentials', `the store's credentials file \`${file}\` cannot be used: ${what}`, {
+  return new Fault('bad_credentials', say`the store's credentials file \`${file}\` cannot be used: ${what}`, {
     next: 'write it like `{ "agent": { "password": "…" }, "exec": { "password": "…" }, "log-writer": { "password": "…" } }`, mode 0600',
   });
 }

@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { type RequestRecord, type RequestStatus, requestIdPattern, requestStatuses } from '#kernel/approval/request';
 import { requestParts } from '#kernel/approval/request-schema';
 import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import { asOf, lapseOf } from '../transition.ts';
 import type { StoreContext } from './store-context.ts';
 import type { ValkeyRole } from './store-url.ts';
@@ -57,7 +58,7 @@ export function requestText({ record, place }: StoredRequest): string {
 export function parseStored(text: string, id: string, statuses: readonly RequestStatus[]): StoredRequest {
   const stored = parsed(text);
   if (stored?.record.id === id && statuses.includes(stored.record.status)) return stored;
-  throw new Fault('store_corrupt', `request \`${id}\` in the store is damaged or was not written by Banksman`, {
+  throw new Fault('store_corrupt', say`request \`${id}\` in the store is damaged or was not written by Banksman`, {
     next: 'check who can write to the store',
   });
 }

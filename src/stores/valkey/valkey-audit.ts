@@ -1,10 +1,12 @@
 /** The shared trail: a sorted set to which its writers can only add. */
+
 import { callOf, createAttemptIndex } from '#kernel/attempt';
 import type { AuditDraft, AuditRecord } from '#kernel/audit-event';
-import { Fault, toFault } from '#kernel/errors';
+import { Fault, faultMessage, toFault } from '#kernel/errors';
 import { isJsonObject } from '#kernel/json';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { ChainedAuditLog, ChainReading, LeafReading } from '#kernel/ports/chained-audit-log';
+import { say } from '#kernel/text/message';
 import { storedRecord } from '../stored-record.ts';
 import { lives } from './keys.ts';
 import type { TrailEntry, TrailReader } from './read-trail.ts';
@@ -72,8 +74,9 @@ async function* everyRecord(trail: TrailReader, since: number | undefined): Asyn
 
 function unavailable(thrown: unknown): Fault {
   const fault = toFault(thrown);
-  const { message, audience, retryable, next } = fault;
-  return new Fault('audit_unavailable', `the audit record could not be written: ${message}`, {
+  const { audience, retryable } = fault;
+  const next = fault.words.next ?? fault.next;
+  return new Fault('audit_unavailable', say`the audit record could not be written: ${faultMessage(fault)}`, {
     audience,
     retryable,
     cause: fault,

@@ -1,5 +1,7 @@
 /** What the server or the connection said, as a fault that names the remedy. */
+
 import { Fault, type FaultOptions } from '#kernel/errors';
+import { type Message, say } from '#kernel/text/message';
 
 export interface FaultPlace {
   readonly location: string;
@@ -9,41 +11,41 @@ export interface FaultPlace {
   readonly several?: boolean;
 }
 
-type Say = (place: FaultPlace, detail: string) => readonly [code: string, message: string, options: FaultOptions];
+type Say = (place: FaultPlace, detail: string) => readonly [code: string, message: Message, options: FaultOptions];
 
 const wrongPassword: Say = ({ location, user }) => [
   'store_auth_failed',
-  `the store \`${location}\` refused the user \`${user}\`: wrong password, or the user is switched off`,
-  { next: 'check the credentials file and the server’s ACL file' },
+  say`the store \`${location}\` refused the user \`${user}\`: wrong password, or the user is switched off`,
+  { next: say`check the credentials file and the server’s ACL file` },
 ];
 const denied: Say = ({ location, user }, detail) => [
   'store_denied',
-  `the store \`${location}\` does not allow the user \`${user}\` what its role needs (${detail})`,
-  { next: 'check that the URL’s `prefix` is the one in the ACL file, and that the ACL file is the documented one' },
+  say`the store \`${location}\` does not allow the user \`${user}\` what its role needs (${detail})`,
+  { next: say`check that the URL’s \`prefix\` is the one in the ACL file, and that the ACL file is the documented one` },
 ];
 const full: Say = ({ location }) => [
   'store_full',
-  `the store \`${location}\` has no memory left`,
-  { retryable: true, next: 'raise `maxmemory` on the server (and keep `maxmemory-policy noeviction`)' },
+  say`the store \`${location}\` has no memory left`,
+  { retryable: true, next: say`raise \`maxmemory\` on the server (and keep \`maxmemory-policy noeviction\`)` },
 ];
 const readOnly: Say = ({ location, several }, detail) => [
   'store_read_only',
-  `the store \`${location}\` takes no changes (${detail})`,
-  several ? anotherTookOver : { next: 'name the primary in the store URL' },
+  say`the store \`${location}\` takes no changes (${detail})`,
+  several ? anotherTookOver : { next: say`name the primary in the store URL` },
 ];
 const moved: Say = ({ location, several }, detail) => [
   'store_moved',
   several
-    ? `the keys of the store \`${location}\` are being moved (${detail})`
-    : `the keys are on another node of the cluster than \`${location}\` (${detail})`,
-  several ? anotherTookOver : { next: 'use `valkey+cluster://` in the store URL, and put the prefix in braces' },
+    ? say`the keys of the store \`${location}\` are being moved (${detail})`
+    : say`the keys are on another node of the cluster than \`${location}\` (${detail})`,
+  several ? anotherTookOver : { next: say`use \`valkey+cluster://\` in the store URL, and put the prefix in braces` },
 ];
 /** The server refused, so nothing was done. */
-const anotherTookOver: FaultOptions = { retryable: true, next: 'another server has taken over: try again' };
+const anotherTookOver: FaultOptions = { retryable: true, next: say`another server has taken over: try again` };
 const notNow: Say = ({ location }, detail) => [
   'store_unavailable',
-  `the store \`${location}\` cannot answer now (${detail})`,
-  { retryable: true, next: 'try again; look at the server’s log if it goes on' },
+  say`the store \`${location}\` cannot answer now (${detail})`,
+  { retryable: true, next: say`try again; look at the server’s log if it goes on` },
 ];
 
 /** OpenSSL's and Node's codes for a certificate that does not hold. */
@@ -66,19 +68,19 @@ const saidByServer: Readonly<Record<string, Say>> = {
 export function valkeyFault(thrown: unknown, place: FaultPlace, sent = false): Fault {
   if (thrown instanceof Fault) return thrown;
   const text = saidBy(thrown);
-  const say = saidByServer[text.split(' ', 1)[0] ?? ''] ?? (isReply(thrown) ? notNow : undefined);
-  if (!say) return unavailableFault(place, text, sent);
-  const [code, message, options] = say(place, text);
+  const sayIt = saidByServer[text.split(' ', 1)[0] ?? ''] ?? (isReply(thrown) ? notNow : undefined);
+  if (!sayIt) return unavailableFault(place, text, sent);
+  const [code, message, options] = sayIt(place, text);
   return new Fault(code, message, { ...options, cause: thrown });
 }
 
 export function unavailableFault({ location }: FaultPlace, detail: string, sent = false): Fault {
   if (badCertificate.test(detail))
-    return new Fault('store_unavailable', `the certificate of the store \`${location}\` cannot be verified (${detail})`, {
+    return new Fault('store_unavailable', say`the certificate of the store \`${location}\` cannot be verified (${detail})`, {
       next: 'name its authority’s certificates with `ca=FILE` in the store URL, and the host as its certificate does; verification cannot be switched off',
     });
-  const unknown = sent ? '; if this was a change, whether it was made is not known' : '';
-  return new Fault('store_unavailable', `the store \`${location}\` cannot be reached (${detail})${unknown}`, {
+  const unknown = sent ? say`; if this was a change, whether it was made is not known` : '';
+  return new Fault('store_unavailable', say`the store \`${location}\` cannot be reached (${detail})${unknown}`, {
     retryable: true,
     next: sent ? 'look at the request before you try again' : 'check the address, the network and the server, then try again',
   });

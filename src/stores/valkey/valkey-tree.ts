@@ -2,6 +2,7 @@
  * The shared trail's Merkle tree: the list of leaves (`tree-leaves.ts`), and above it the hashes of levels 8, 16 …, which anybody can compute again while
  * the leaves are there and whoever may write the trail writes down.
  */
+
 import type { Redis } from 'iovalkey';
 import { hashOfLeaf } from '#audit/match-leaves';
 import { foldHashes, tileHeight, tileWidth } from '#audit/merkle';
@@ -9,6 +10,7 @@ import type { AuditRecord } from '#kernel/audit-event';
 import { Fault } from '#kernel/errors';
 import type { TrailTree, TreeState } from '#kernel/ports/audit-log';
 import type { LeafReading } from '#kernel/ports/chained-audit-log';
+import { say } from '#kernel/text/message';
 import { storedRecord } from '../stored-record.ts';
 import type { AuditChain } from './audit-chain.ts';
 import type { Connections } from './connections.ts';
@@ -209,7 +211,7 @@ export async function keepHash(
   if ((await client.hsetnx(key, field, bytes)) === 1 || (await client.hgetBuffer(key, field))?.equals(bytes)) return;
   throw new Fault(
     'audit_broken',
-    `the tree of the trail has another hash of level ${level} at ${position} than its leaves give: it was altered`,
+    say`the tree of the trail has another hash of level ${level} at ${position} than its leaves give: it was altered`,
     {
       next: 'run `banksman audit verify`, and keep a copy of the store',
     },

@@ -1,7 +1,7 @@
 /** The tools that look at tasks. */
 import * as z from 'zod';
 import { clusterArgument, nodeArgument, pagingArguments, vmidArgument } from '#kernel/arguments';
-import { Fault } from '#kernel/errors';
+import { Fault, faultMessage } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import { type ClusterPort, offlineStatus } from '#kernel/ports/cluster';
 import { say } from '#kernel/text/message';
@@ -65,7 +65,7 @@ async function unlisted(
   if (named === undefined || listed.some((task) => task['upid'] === upid)) return [];
   const seen = await lookAt(api, upid, signal);
   if (!('code' in seen)) return [{ ...named, ...(seen.running ? {} : { status: seen.exitStatus ?? 'no exit status' }) }];
-  const words = `how the task stands is not known: it is not in the cluster's list, and ${seen.message}`;
+  const words = say`how the task stands is not known: it is not in the cluster's list, and ${faultMessage(seen)}`;
   throw new Fault(seen.code, words, seen.next === undefined ? {} : { next: seen.next });
 }
 

@@ -277,7 +277,7 @@ export const resizeDisk = defineTool({
     const disk = disksIn(config).find(({ place }) => place === input.disk);
     const wanted = disk && wantedBytes(input, disk);
     if (wanted === undefined)
-      throw new Fault('unknown_disk', `${describeTarget(guest)} has no disk \`${input.disk}\``, { audience: 'user' });
+      throw new Fault('unknown_disk', say`${describeTarget(guest)} has no disk \`${input.disk}\``, { audience: 'user' });
     const digest = await approvedDigest(context, guest);
     return runOperation(
       {

@@ -50,7 +50,7 @@ export async function refuseCopiedMarks(content: string, current: () => Promise<
   if (copied !== undefined) {
     throw new Fault(
       'REDACTED_CONTENT',
-      `the content holds \`${copied}\`, which stands for a secret that you were not shown: the secret would be lost`,
+      say`the content holds \`${copied}\`, which stands for a secret that you were not shown: the secret would be lost`,
       {
         audience: 'user',
         next: 'change only the other lines, for example with run_command and sed; or ask the user to make the change',
@@ -59,7 +59,7 @@ export async function refuseCopiedMarks(content: string, current: () => Promise<
   }
   const [mark] = beyond(outside, outsideMarksIn(before));
   if (mark !== undefined) {
-    throw new Fault('MARKED_CONTENT', `the content holds \`${mark}\`, a mark of a tool's result and no part of any file`, {
+    throw new Fault('MARKED_CONTENT', say`the content holds \`${mark}\`, a mark of a tool's result and no part of any file`, {
       audience: 'user',
       next: 'leave the marks out',
     });

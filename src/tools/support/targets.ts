@@ -1,6 +1,8 @@
 /** The one target of a kind that a handler's `touches` named: the resolved thing, never the raw argument. */
+
 import { Fault } from '#kernel/errors';
 import type { GuestTarget, NodeTarget, ServiceTarget, Target } from '#kernel/resource';
+import { say } from '#kernel/text/message';
 
 export function guestOf(targets: readonly Target[]): GuestTarget {
   const target = targets.find((entry) => entry.kind === 'guest');
@@ -18,5 +20,5 @@ export function serviceOf(targets: readonly Target[]): ServiceTarget {
 }
 
 function missing(kind: string): never {
-  throw new Fault('internal_error', `internal error: the ${kind} was not resolved`, { audience: 'bug' });
+  throw new Fault('internal_error', say`internal error: the ${kind} was not resolved`, { audience: 'bug' });
 }

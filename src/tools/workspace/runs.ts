@@ -240,13 +240,17 @@ async function ownRun(id: string, context: ToolContext): Promise<{ readonly reco
   const record = (await history?.list())?.find((run) => run.id === id && run.agentId === context.agent.id);
   // SECURITY: of other agents' runs not even that they are there.
   if (history === undefined || record === undefined)
-    throw refusal('no_such_run', `you have no run \`${id}\` that is kept`, 'use the `run_id` of an answer of yours; old runs are not kept');
+    throw refusal(
+      'no_such_run',
+      say`you have no run \`${id}\` that is kept`,
+      say`use the \`run_id\` of an answer of yours; old runs are not kept`,
+    );
   if (record.state === 'held')
-    throw refusal('not_undoable', 'these changes are held: nothing of them was applied', 'deny or leave their request');
+    throw refusal('not_undoable', say`these changes are held: nothing of them was applied`, say`deny or leave their request`);
   return { record, history };
 }
 
-function refusal(code: string, message: string, next: string): Fault {
+function refusal(code: string, message: Message, next: Message): Fault {
   return new Fault(code, message, { next, effect: notSent });
 }
 

@@ -7,7 +7,7 @@ import { showPlainly } from '#kernel/text/text';
 import type { ToolDescription } from '#kernel/tool';
 import type { AppSession } from '../app-session.ts';
 import { paletteCommand } from '../contributes/names.ts';
-import { faultWords } from '../fault-words.ts';
+import { faultWords, outcomeWords } from '../fault-words.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
 import { t, titleOf } from '../l10n.ts';
 import { describeTools, toolNamed } from '../load-parts.ts';
@@ -75,7 +75,8 @@ async function showOutcome(tool: ToolDescription, outcome: Outcome, deps: Outcom
   if (outcome.status === 'ok' && isRead && outcome.result !== undefined)
     return deps.documents.show(titleOf(tool), resultPage(titleOf(tool), outcome));
   if (outcome.status === 'ok') return offerLog('info', outcome.message);
-  if (outcome.status !== 'pending' || outcome.request_id === undefined) return offerLog('error', `${titleOf(tool)}: ${outcome.message}`);
+  if (outcome.status !== 'pending' || outcome.request_id === undefined)
+    return offerLog('error', `${titleOf(tool)}: ${outcomeWords(outcome)}`);
   const pressed = await notify.info(`${titleOf(tool)}: ${outcome.message}`, t('Review'));
   if (pressed !== undefined) await deps.review(outcome.request_id);
 }
@@ -104,9 +105,9 @@ export async function runByHand(record: RequestRecord, deps: RunByHandDeps): Pro
     );
     progress.end();
     if (tool !== undefined) await showOutcome(tool, outcome, deps);
-    else await offerLog(outcome.status === 'ok' ? 'info' : 'error', showPlainly(outcome.message));
+    else await offerLog(outcome.status === 'ok' ? 'info' : 'error', showPlainly(outcomeWords(outcome)));
   } catch (thrown) {
-    await offerLog('error', `${titleOfRequest(record, 160)}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+    await offerLog('error', `${titleOfRequest(record, 160)}: ${faultWords(thrown)}`);
   } finally {
     progress.end();
     call.dispose();

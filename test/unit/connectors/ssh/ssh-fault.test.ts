@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Identities } from '#connectors/ssh/identities';
 import * as faults from '#connectors/ssh/ssh-fault';
+import { say } from '#kernel/text/message';
 
 const at = { node: 'pve', user: 'ops', host: '10.0.0.12', port: 2222 };
 const someKey: Identities = { methods: [{ type: 'agent', username: 'ops', agent: '/s' }], encrypted: [], unusable: [] };
@@ -46,7 +47,7 @@ describe('connectFault', () => {
   });
 
   it('keeps an address of IPv6 apart from its port', () => {
-    expect(faults.timeoutFault({ ...at, host: 'fd00::11' }, 'too late').message).toBe('node `pve` (ops@[fd00::11]:2222): too late');
+    expect(faults.timeoutFault({ ...at, host: 'fd00::11' }, say`too late`).message).toBe('node `pve` (ops@[fd00::11]:2222): too late');
   });
 
   it('takes any value, and keeps it to one line', () => {
