@@ -9,6 +9,7 @@ interface SuiteSettings {
   readonly isolate: boolean;
   readonly maxWorkers?: number;
   readonly setupFiles?: string[];
+  readonly expect?: { readonly poll: { readonly timeout: number } };
   readonly env?: Record<string, string>;
 }
 
@@ -43,7 +44,14 @@ export default defineConfig({
       suite('property', { testTimeout: 180_000, isolate: true, setupFiles: ['./test/property/seed.ts'] }),
       // Much of it waits for servers and clocks: one file more than there are cores. The default would be one less.
       // Its limits end what hangs; they say nothing of how quick a slow machine has to be, where a hook may start three programs.
-      suite('integration', { testTimeout: 240_000, hookTimeout: 240_000, isolate: true, maxWorkers: availableParallelism() + 1 }),
+      suite('integration', {
+        testTimeout: 240_000,
+        hookTimeout: 240_000,
+        isolate: true,
+        maxWorkers: availableParallelism() + 1,
+        setupFiles: ['./test/integration/patience.ts'],
+        expect: { poll: { timeout: 60_000 } },
+      }),
     ],
   },
 });

@@ -171,7 +171,7 @@ describe('a task that was started', () => {
         if (record === undefined) throw new Error('not yet');
         return record;
       },
-      { timeout: 15_000, interval: 200 },
+      { interval: 200 },
     );
     const [finished] = (await records(hasty, 'tool.finished')).filter((record) => record.attributes['code'] === 'task_still_running');
     expect(ended.attributes).toMatchObject({
@@ -202,7 +202,7 @@ describe('a task that was started', () => {
 
     // Two that stay; one record is enough.
     const windows = [await world.open({}, undefined, 'test', { stays: true }), await world.open({}, undefined, 'test', { stays: true })];
-    await vi.waitFor(async () => expect(await records(app, 'task.ended')).toHaveLength(1), { timeout: 15_000, interval: 200 });
+    await vi.waitFor(async () => expect(await records(app, 'task.ended')).toHaveLength(1), { interval: 200 });
     expect(await check(app)).toMatchObject({
       message: expect.stringMatching(/its task was seen to have ended at .* \(OK\)$/),
       next: expect.not.stringContaining('get_recent_tasks'),

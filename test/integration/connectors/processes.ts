@@ -25,13 +25,10 @@ function commandLine(pid: string): string {
 
 /** Resolves once none is left; rejects with those that are when that takes longer than the kernel needs to end a process. */
 export async function noneLeft(text: string): Promise<void> {
-  await vi.waitFor(
-    () => {
-      const left = processesWith(text);
-      if (left.length > 0) throw new Error(`still running: ${left.join(' | ')}`);
-    },
-    { timeout: 5_000, interval: 20 },
-  );
+  await vi.waitFor(() => {
+    const left = processesWith(text);
+    if (left.length > 0) throw new Error(`still running: ${left.join(' | ')}`);
+  });
 }
 
 /** The process id that a command wrote to `file`. @throws {Error} while it is not there */

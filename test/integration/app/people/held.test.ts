@@ -268,7 +268,7 @@ describe('what is held, by the standing of its request', () => {
     const changed: Outcome = { status: 'denied', code: 'target_changed', message: 'changed' };
     const { answers, full, ran, cancelled, heldIds } = await standing({ status: 'approved' }, changed);
     answers.follow();
-    await vi.waitFor(() => expect(cancelled).toEqual([full.id]), { timeout: 10_000, interval: 100 });
+    await vi.waitFor(() => expect(cancelled).toEqual([full.id]), { interval: 100 });
     await answers.close();
     expect(await heldIds()).toEqual([]);
     expect(ran).toEqual([full.id]);
