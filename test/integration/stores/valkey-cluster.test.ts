@@ -11,6 +11,8 @@ import { type Cluster, startCluster } from './valkey-groups.ts';
 import type { ValkeyServer } from './valkey-server.ts';
 
 const alice = createApprover();
+/** A replica has half of it to confirm: on a slow machine, too. */
+const timeoutMs = 20_000;
 let cluster: Cluster;
 beforeAll(async () => {
   cluster = await startCluster();
@@ -22,13 +24,13 @@ const nodeAt = (index: number): ValkeyServer => {
   if (!node) throw new Error('no such node');
   return node;
 };
-const openCluster = (options = {}) => openTestValkey(nodeAt(0), { url: `${cluster.url}?replicas=1`, ...options });
+const openCluster = (options = {}) => openTestValkey(nodeAt(0), { url: `${cluster.url}?replicas=1`, timeoutMs, ...options });
 
 describe('a cluster', { timeout: 300_000 }, () => {
   it('is used by naming any of its nodes', async () => {
     const owner = await cluster.owner(nodeAt(0));
     for (const node of cluster.nodes) {
-      const store = await openTestValkey(node, { url: `valkey+cluster://127.0.0.1:${node.port}/0?replicas=1` });
+      const store = await openTestValkey(node, { url: `valkey+cluster://127.0.0.1:${node.port}/0?replicas=1`, timeoutMs });
       const { id, digest } = await approved(store, alice, Date.now(), draftBy(`mcp:${node.port}`));
       expect(await store.requests.consume(id, digest, 'x')).toMatchObject({ ok: true });
       expect(await owner.operator.exists(`{molis}:decided:${id}`)).toBe(1);

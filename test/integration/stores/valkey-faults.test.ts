@@ -82,7 +82,7 @@ describe('a server that was killed', () => {
 
 describe('a server that is paused', () => {
   it('is given up on in time, and what was asked meanwhile happens once or not at all', async () => {
-    const store = await openTestValkey(server, { timeoutMs: 250 });
+    const store = await openTestValkey(server, { timeoutMs: 3000 });
     const { id, digest } = await approved(store, alice, Date.now());
     server.pause();
     await expect(store.requests.consume(id, digest, 'x')).rejects.toMatchObject(gone);
@@ -103,7 +103,7 @@ describe('a server that is paused', () => {
   });
 
   it('is noticed by who only listens, too', async () => {
-    const store = await openTestValkey(server, { timeoutMs: 250 });
+    const store = await openTestValkey(server, { timeoutMs: 3000 });
     const ring = nextRing(store);
     server.pause();
     // The look that is made every half minute.

@@ -181,7 +181,12 @@ export interface Cluster {
 
 /** Three primaries with a third of the slots each, and a replica of each. */
 export async function startCluster(): Promise<Cluster> {
-  const config = ['cluster-enabled yes', 'cluster-node-timeout 1500', 'cluster-config-file nodes.conf', 'cluster-announce-ip 127.0.0.1'];
+  const config = [
+    'cluster-enabled yes',
+    `cluster-node-timeout ${downAfterMs}`,
+    'cluster-config-file nodes.conf',
+    'cluster-announce-ip 127.0.0.1',
+  ];
   const nodes: ValkeyServer[] = [];
   // Among themselves they talk at a port of their own; the usual one, 10,000 above the other, may be somebody else's.
   const buses = await Promise.all(Array.from({ length: 6 }, freePort));

@@ -17,8 +17,9 @@ const withGroup = (): void => {
   afterEach(() => group.close());
 };
 
+/** A replica has half of the time to confirm: on a slow machine, too, where it has just been told whom to follow. */
 const openWatched = async (options: Partial<ValkeyStoreOptions> = {}) =>
-  openTestValkey(await group.primary(), { url: `${group.url}&replicas=1`, ...options });
+  openTestValkey(await group.primary(), { url: `${group.url}&replicas=1`, timeoutMs: 20_000, ...options });
 
 describe('a primary that is killed', { timeout: 300_000 }, () => {
   withGroup();
@@ -55,7 +56,7 @@ describe('a primary that is killed', { timeout: 300_000 }, () => {
 describe('a primary that hangs', { timeout: 300_000 }, () => {
   withGroup();
   it('is a replica when it wakes up, and is not written to', async () => {
-    const store = await openWatched({ timeoutMs: 6000 });
+    const store = await openWatched();
     const granted = await onceBack(() => approved(store, alice, Date.now()));
     const before = await group.primary();
     before.pause();
@@ -63,13 +64,13 @@ describe('a primary that hangs', { timeout: 300_000 }, () => {
     expect(await onceBack(() => store.requests.consume(granted.id, granted.digest, 'x'))).toMatchObject({ ok: true });
     before.resume();
     // Whoever still has it at the other end of a connection is told so.
-    const late = await openWatched();
+    const late = await onceBack(() => openWatched());
     expect(await onceBack(() => late.requests.consume(granted.id, granted.digest, 'y'))).toMatchObject({ ok: false, why: 'not_approved' });
     expect(await onceBack(() => verifyTrail(late.audit))).toMatchObject({ ok: true });
   });
 
   it('that was demoted behind our back is left at the next look', async () => {
-    const store = await openWatched({ timeoutMs: 2000 });
+    const store = await openWatched({ timeoutMs: 6000 });
     const [first, second] = group.servers;
     const { id } = await onceBack(() => opened(store));
     for (const sentinel of group.sentinels) sentinel.pause();
@@ -90,7 +91,7 @@ describe('Sentinels', { timeout: 300_000 }, () => {
     const url = `${group.url}&replicas=1`;
     const server = group.servers[0];
     if (!server) throw new Error('no server');
-    await expect(openTestValkey(server, { url, timeoutMs: 1000 })).rejects.toMatchObject({
+    await expect(openTestValkey(server, { url, timeoutMs: 5000 })).rejects.toMatchObject({
       code: 'store_unavailable',
       message: expect.stringContaining('1 know the primary, and 2 are needed'),
     });
