@@ -153,8 +153,8 @@ describe('a task that was started', () => {
   });
 
   it('that lasts longer than the call comes back with its id and a way to follow it; the trail gets its end', async () => {
-    const hasty = await world.open({ limits: { callMs: 1_500 } });
-    Object.assign(world.demo.cluster, { taskDurationMs: 4_000 });
+    const hasty = await world.open({ limits: { callMs: 6_000 } });
+    Object.assign(world.demo.cluster, { taskDurationMs: 16_000 });
     const outcome = await approved(hasty, 'stop_vm', { vmid: 100 });
     expect(outcome).toMatchObject({
       status: 'error',
@@ -185,8 +185,8 @@ describe('a task that was started', () => {
   });
 
   it('and outlives the process: that no record tells its end is said, until one that stays has seen it', async () => {
-    const hasty = await world.open({ limits: { callMs: 1_000 } });
-    Object.assign(world.demo.cluster, { taskDurationMs: 3_000 });
+    const hasty = await world.open({ limits: { callMs: 6_000 } });
+    Object.assign(world.demo.cluster, { taskDurationMs: 16_000 });
     const outcome = await approved(hasty, 'stop_vm', { vmid: 100 });
     expect(outcome).toMatchObject({ code: 'task_still_running' });
     await hasty.close();

@@ -12,7 +12,7 @@ let world: World;
 let app: LocalApp;
 let program: Caller;
 beforeEach(async () => {
-  world = await startWorld({ taskDurationMs: 1_500 });
+  world = await startWorld({ taskDurationMs: 4_000 });
   program = createCaller(world, { limits: { callMs: 20_000 } });
   app = await world.open({ limits: { callMs: 20_000 } }, undefined, bundleVersion, { stays: true });
 });

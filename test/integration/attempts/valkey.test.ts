@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await server.operator.flushall();
-  world = await startWorld({ taskDurationMs: 1_500 });
+  world = await startWorld({ taskDurationMs: 4_000 });
 });
 afterEach(async () => {
   await world.close();

@@ -6,7 +6,7 @@ import { fasterClock } from './faster-clock.ts';
 import { closedPort, clientOf as connect, data, failure, type Handler, never, type PveServer, startPve, tokenId } from './pve-server.ts';
 
 const start = useCleanup();
-const clock = fasterClock(20);
+const clock = fasterClock(3);
 const clientOf: typeof connect = (servers, options) => connect(servers, { clock, ...options });
 const vm: GuestRef = { node: 'pve', vmid: 100, guestType: 'qemu' };
 const ct: GuestRef = { node: 'pve', vmid: 201, guestType: 'lxc' };
@@ -116,7 +116,7 @@ describe.each(Object.entries(losses))('when the answer is lost because %s', (_wh
       [upid('qmstop', 100), upid('qmstart', 100)],
     );
     const other = await node((_tasks, _request, response) => data(response, upid('qmstop', 100)));
-    const client = start(clientOf([server, other], { timeoutMs: 10_000 }));
+    const client = start(clientOf([server, other]));
     const found = await client.changeGuest(vm, 'stop', never);
     expect(found).toBe(server.tasks[0]);
     expect(server.posts() + other.posts()).toBe(1);
@@ -242,7 +242,7 @@ describe('fail-over of an action', () => {
   it.each(Object.entries(losses))('does not happen after it was sent: %s', async (_what, lose) => {
     const first = await node((_tasks, ...rest) => lose(...rest));
     const second = await node((_tasks, _request, response) => data(response, upid('qmstop', 100)));
-    const client = start(clientOf([first, second], { timeoutMs: 10_000 }));
+    const client = start(clientOf([first, second]));
     await expect(client.changeGuest(vm, 'stop', never)).rejects.toMatchObject({ code: 'outcome_unknown' });
     expect([first.posts(), second.posts()]).toEqual([1, 0]);
   });

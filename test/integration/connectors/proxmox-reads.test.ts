@@ -80,7 +80,7 @@ describe('fail-over of reads', () => {
 
   it.each(Object.entries(faulty))('to the next endpoint when one %s', async (_what, handler) => {
     const [bad, good] = [await pve(handler), await pve(answers)];
-    const client = start(clientOf([bad, good], { timeoutMs: 2_000 }));
+    const client = start(clientOf([bad, good], { timeoutMs: 6_000 }));
     await expect(client.version(never)).resolves.toEqual(version);
     expect(bad.seen.length).toBeGreaterThan(0);
     expect(good.seen).toHaveLength(1);

@@ -180,7 +180,7 @@ describe('the system CAs', () => {
           server.listen(0, '127.0.0.1', async () => {
             const log = { debug() {}, info() {}, warn() {}, error() {} };
             const client = createProxmoxClient({ name: 'lab', endpoints: ['https://127.0.0.1:' + server.address().port], tokenId: 'a@b!cc',
-              token: async () => 'secret', tls: { kind: 'system' }, timeoutMs: 5000, clock: systemClock, log });
+              token: async () => 'secret', tls: { kind: 'system' }, timeoutMs: 60000, clock: systemClock, log });
             console.log(await client.version(new AbortController().signal).then((v) => v.version, (fault) => fault.code));
             server.closeAllConnections(); server.close(); await client.close();
           });

@@ -90,7 +90,7 @@ describe('places', () => {
     };
     const broken = start(await startPve((request) => request.socket.destroy()));
     const server = start(await startPve(hangs));
-    const client = start(clientOf([broken, server], { timeoutMs: 2_000 }));
+    const client = start(clientOf([broken, server], { timeoutMs: 6_000 }));
     const caller = new AbortController();
     const failing = [
       ...Array.from({ length: 20 }, () => client.nodes(never)),

@@ -95,9 +95,12 @@ describe('what is sent', () => {
     const shell = shellAt(server.port);
     await shell.exec('pve', "it's", never);
     await shell.exec('pve', 'df -h', never);
+    // What the connection took counts, too.
+    const seconds = seen.map((command) => Number(/timeout -k 2 (\d+) /.exec(command)?.[1]));
+    expect(seconds.every((left) => left > 0 && left <= 27)).toBe(true);
     expect(seen).toEqual([
-      String.raw`LC_ALL=C exec timeout -k 2 27 sh -c 'it'\''s' </dev/null`,
-      "LC_ALL=C exec timeout -k 2 27 'df' '-h' </dev/null",
+      String.raw`LC_ALL=C exec timeout -k 2 ${seconds[0]} sh -c 'it'\''s' </dev/null`,
+      `LC_ALL=C exec timeout -k 2 ${seconds[1]} 'df' '-h' </dev/null`,
     ]);
   });
 });
@@ -180,7 +183,7 @@ describe('a command', () => {
 
   it('that never ends is given up, with the truth about it', async () => {
     const server = await misbehaving({ onSession: answering(() => undefined) });
-    const shell = shellAt(server.port, { clock: fasterClock(20) });
+    const shell = shellAt(server.port, { clock: fasterClock(4) });
     await expect(shell.exec('pve', 'x', never)).rejects.toMatchObject({
       code: 'ssh_timeout',
       message: expect.stringMatching(
@@ -251,7 +254,7 @@ describe('a server', () => {
   });
 
   it('that speaks ssh 1 only', async () => {
-    const shell = shellAt(await plain('SSH-1.5-old\r\n'), { timeoutMs: 1_000 });
+    const shell = shellAt(await plain('SSH-1.5-old\r\n'));
     await expect(shell.exec('pve', 'x', never)).rejects.toMatchObject({ code: 'ssh_unreachable' });
   });
 
@@ -302,7 +305,7 @@ describe('the connection', () => {
 
   it('is closed when it was idle for a minute, and not before', async () => {
     const server = await misbehaving({ onSession: echo });
-    const shell = shellAt(server.port, { clock: fasterClock(30) });
+    const shell = shellAt(server.port, { clock: fasterClock(6) });
     await shell.exec('pve', 'x', never);
     const [connection] = server.connections;
     expect(connection).toBeDefined();

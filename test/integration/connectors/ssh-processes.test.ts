@@ -35,7 +35,7 @@ describe.skipIf(sshdMissing)('a command on a real OpenSSH server', () => {
   });
 
   it('that is ended by its time gives back what it had printed, and says that it was run', async () => {
-    const shell = start(openShell(server, { ...trusted(server), timeoutMs: 4_000 }));
+    const shell = start(openShell(server, { ...trusted(server), timeoutMs: 9_000 }));
     const command = program('slow', 'echo first line; echo and a complaint >&2; exec sleep 600');
     await expect(shell.exec('pve', command, never)).rejects.toMatchObject({
       code: 'ssh_timeout',
@@ -61,7 +61,7 @@ describe.skipIf(sshdMissing)('a command on a real OpenSSH server', () => {
     ['a program alone', (script: string) => program('stubborn', script)],
     ['a line of shell', (script: string) => script.replaceAll('\n', ' ')],
   ])('that will not hear of its time being over is ended, with all it started: %s', async (_what, commandOf) => {
-    const shell = start(openShell(server, { ...trusted(server), timeoutMs: 4_000 }));
+    const shell = start(openShell(server, { ...trusted(server), timeoutMs: 9_000 }));
     const marker = longSleep();
     const refused = shell.exec('pve', commandOf(`trap '' TERM;\n${marker} &\n${marker};\n${marker}`), never);
     await expect(refused).rejects.toMatchObject({ code: 'ssh_timeout' });

@@ -19,7 +19,7 @@ forEachTest((opened) => {
 
 const config = (vmid: number, key: string) => world.demo.cluster.state.guests.get(vmid)?.config.get(key);
 const describeIt = (text: string, more = {}) => step('set_guest_config', { vmid: 100, description: text }, more);
-const three = [describeIt('one'), describeIt('two', { wait_seconds: 4 }), describeIt('three')];
+const three = [describeIt('one'), describeIt('two', { wait_seconds: 20 }), describeIt('three')];
 const by = 'user:alice';
 
 async function firstDone(id: string): Promise<void> {
@@ -36,7 +36,7 @@ describe('a person', () => {
     expect(await other.plans.control(id, 'pause', by)).toMatchObject({ ok: true });
     expect(await other.plans.control(id, 'pause', by)).toMatchObject({ ok: false });
     while ((await planAt(app, id)).standing !== 'paused') await call(app, 'check_plan', { plan_id: id, wait_seconds: 1 }, byAgent);
-    await call(app, 'check_plan', { plan_id: id, wait_seconds: 6 }, byAgent);
+    await call(app, 'check_plan', { plan_id: id, wait_seconds: 22 }, byAgent);
     expect(states(await planAt(app, id))).toEqual(['done', 'not_done', 'not_done']);
     expect(await other.plans.get(id)).toMatchObject({ standing: 'paused' });
     expect(await other.plans.resume(id, world.person)).toMatchObject({ ok: true });
@@ -162,7 +162,7 @@ it('a process that is closed leaves its plan stopped, and says so', async () => 
 });
 
 describe('a window whose settings change', () => {
-  const twoSteps = [describeIt('one'), describeIt('two', { wait_seconds: 3 })];
+  const twoSteps = [describeIt('one'), describeIt('two', { wait_seconds: 15 })];
   const opened = async (handOver: PlanHandOver, changes = {}) => world.open(changes, undefined, 'test', { stays: true, handOver });
 
   it('goes on with its plan on the next App, and loses none that is in the middle of a step', async () => {

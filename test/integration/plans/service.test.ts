@@ -47,7 +47,7 @@ it('of the most steps there may be goes through the socket whole, and can be str
 });
 
 it('no socket lets a paused plan go on: that takes a person’s key, and who signed is in the trail', async () => {
-  const id = await proposed(alice, [describeIt('one'), describeIt('two', { wait_seconds: 8 })]);
+  const id = await proposed(alice, [describeIt('one'), describeIt('two', { wait_seconds: 20 })]);
   await service.inside.approvals.approve(id, service.world.person);
   await run(alice, id);
   while (states(await planAt(alice, id))[0] !== 'done') await call(alice, 'check_plan', { plan_id: id, wait_seconds: 1 }, byAgent);

@@ -33,7 +33,7 @@ function openAs(name: string, roles: readonly ValkeyRole[]): Promise<LocalApp> {
 const describeIt = (text: string, more = {}) => step('set_guest_config', { vmid: 100, description: text }, more);
 
 it('runs once on the agent’s machine, and is stopped from the person’s', { timeout: 120_000 }, async () => {
-  const id = await proposed(agentSide, [describeIt('one'), describeIt('two', { wait_seconds: 6 })]);
+  const id = await proposed(agentSide, [describeIt('one'), describeIt('two', { wait_seconds: 600 })]);
   expect(await personSide.plans.get(id)).toMatchObject({ standing: 'waiting' });
   expect(await personSide.approvals.approve(id, world.person)).toMatchObject({ ok: true });
   expect(await run(agentSide, id)).toMatchObject({ status: 'ok' });
