@@ -66,7 +66,7 @@ describe('a stop that is asked for in the middle of a move', () => {
   it.each(['migrate', 'relocate', 'freeze', 'fence', 'recovery'] as const)(
     'that never ends (`%s`) is no success, and says so',
     async (crmState) => {
-      const hasty = await world.open({ limits: { callMs: 3_500 }, protected: { nodes: [], guests: [], services: [], addresses: [] } });
+      const hasty = await world.open({ limits: { callMs: 8_000 }, protected: { nodes: [], guests: [], services: [], addresses: [] } });
       manageGuest(world, 100, { crmState, state: 'started' });
       const outcome = await approvedCall(world, hasty, { tool: 'stop_vm', input: { vmid: 100 } });
       expect(outcome).toMatchObject({
@@ -114,7 +114,7 @@ describe('a node that goes away in the middle', () => {
   });
 
   it('with no other node left, it stays in recovery, and nothing is said to have been done', async () => {
-    const hasty = await world.open({ limits: { callMs: 3_500 }, protected: { nodes: [], guests: [], services: [], addresses: [] } });
+    const hasty = await world.open({ limits: { callMs: 8_000 }, protected: { nodes: [], guests: [], services: [], addresses: [] } });
     const resource = manageGuest(world, 105, { crmState: 'recovery', state: 'started' });
     guest(105).running = false;
     const outcome = await approvedCall(world, hasty, { tool: 'start_vm', input: { vmid: 105 } });

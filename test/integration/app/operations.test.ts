@@ -149,7 +149,7 @@ describe('backup_guest', () => {
   });
 
   it('that takes longer than a call hands back its task, and get_task follows it', async () => {
-    const slow = await startWorld({ taskDurationMs: 12_000 });
+    const slow = await startWorld({ taskDurationMs: 40_000 });
     const hasty = await slow.open({ limits: { callMs: 9_000 } });
     const outcome = await approvedCall(slow, hasty, { tool: 'backup_guest', input: { vmid: 100, storage: 'local' } });
     const seen = await call(hasty, 'get_task', { upid: outcome.effect?.['upid'] });
