@@ -28,7 +28,9 @@ function load(name) {
 }
 
 function compile([start, end, line]) {
-  const code = text.slice(start, end).replace(/\x7f([0-9a-f]{4})/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 16)));
+  // Not by a regular expression: that takes 5 ms for what a call loads.
+  const [first, ...marked] = text.slice(start, end).split('\x7f');
+  const code = first + marked.map((part) => String.fromCharCode(Number.parseInt(part.slice(0, 4), 16)) + part.slice(4)).join('');
   const parameters = ['exports', 'require', 'module', '__filename', '__dirname', 'bundleUrl'];
   return compileFunction(code, parameters, { filename: __filename, lineOffset: line });
 }

@@ -38,10 +38,9 @@ const engines: readonly StoreEngine[] = [valkey];
 /** What a store's URL begins with. */
 export const storePattern = new RegExp(`^(?:sqlite:|${engines.map(({ urls }) => urls.source).join('|')})`);
 
-/** The same for people. */
-export const storeStarts = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(
-  ['sqlite:', ...engines.flatMap(({ shown }) => shown)].map((start) => `\`${start}\``),
-);
+const starts = ['sqlite:', ...engines.flatMap(({ shown }) => shown)].map((start) => `\`${start}\``);
+/** The same for people. Put together by hand: the first use of `Intl.ListFormat` takes 17 ms, and every command reads this. */
+export const storeStarts = `${starts.slice(0, -1).join(', ')} or ${starts.at(-1)}`;
 
 /** @throws {Fault} `bad_store_url` where no engine has the URL */
 export function engineOf(url: string): StoreEngine {

@@ -1,6 +1,12 @@
 /** The commands, each as one record: usage, completions and the manual page come from it, and its code is loaded when it is called. */
 import type { CommandRecord } from './command-line.ts';
 
+/** Of a command that parses little of each kind and ends. */
+async function quickly<Command>(load: () => Promise<Command>): Promise<Command> {
+  await import('#kernel/without-eval');
+  return load();
+}
+
 export const commands: readonly CommandRecord[] = [
   {
     name: 'tools',
@@ -11,7 +17,7 @@ export const commands: readonly CommandRecord[] = [
   {
     name: 'call',
     summary: 'Makes one call, through the same policy, gate and trail as every agent.',
-    load: async () => (await import('./commands/call.ts')).runCall,
+    load: async () => (await quickly(() => import('./commands/call.ts'))).runCall,
     usage: ['call TOOL --input JSON|- [--model NAME] [--json] [--verbose]'],
     notes: `The input is a JSON object; \`-\` reads it from standard input. At a terminal what was found is shown as tables, cut to its width;
 into a pipe it goes as JSON below a line of text, and with \`--json\` all of it is JSON. How far a call is, and what a command prints on the way, is shown on a
@@ -60,7 +66,7 @@ questions are suggested, each with what else it lets through. Exit status: 0 not
   {
     name: 'approvals',
     summary: 'Lists, shows and answers what waits for a person.',
-    load: async () => (await import('./commands/approvals.ts')).runApprovals,
+    load: async () => (await quickly(() => import('./commands/approvals.ts'))).runApprovals,
     usage: [
       'approvals list [--all | --status STATUS,…] [--search TEXT] [--count N] [--json]',
       'approvals show ID [--json]',

@@ -7,7 +7,7 @@ import type { ToolDescription } from '#kernel/tool';
  * (scripts/build/bundles.mjs holds it to that).
  */
 export async function loadParts(): Promise<typeof import('./start-app.ts')> {
-  await import('./without-eval.ts');
+  await import('#kernel/without-eval');
   return import('./start-app.ts');
 }
 

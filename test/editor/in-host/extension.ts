@@ -1,6 +1,6 @@
 // The extension's entry for the in-host suite: the shipped one with dialogs that the suite answers. Never packaged.
 // oxlint-disable-next-line import/no-unassigned-import -- it has to run before the modules below make their schemas, and has nothing to give
-import '#hosts/vscode/without-eval';
+import '#kernel/without-eval';
 import { type ExtensionContext, ExtensionMode } from 'vscode';
 import { createWindowDialogs } from '#hosts/vscode/gate/window-dialogs';
 import { startWindow, type WindowSession } from '#hosts/vscode/window-session';
