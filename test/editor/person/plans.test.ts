@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { approvalRows, openApprovals, openHistory, pressRowAction, waitRow, waitRowGone } from '../harness/approvals-view.ts';
 import { attack, HOSTILE_EXTENSION } from '../harness/attack.ts';
+import { axeFaults } from '../harness/axe-faults.ts';
 import { callFromCommandLine } from '../harness/command-line.ts';
 import { unfoldDetails, waitDetails } from '../harness/details-page.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
@@ -10,6 +11,7 @@ import { approveInModal, closeModals, waitModal } from '../harness/modal.ts';
 import { waitForNotification } from '../harness/notifications.ts';
 import { pickRow, runCommand, typeInto } from '../harness/palette.ts';
 import { screenshot } from '../harness/screenshot.ts';
+import { waitUntil } from '../harness/wait-until.ts';
 
 let bench: Workbench;
 beforeAll(async () => {
@@ -165,5 +167,63 @@ describe('a plan', () => {
     await (await waitModal(bench.page, 'Stop this plan?')).click('Stop Plan');
     await waitForNotification(bench.page, /Run a plan of 2 steps .*: stopped, 1 of 2 steps done \(a person stopped it\)/, 120_000);
     expect((await callFromCommandLine(bench, 'check_plan', { plan_id: stopped })).message).toContain('is stopped: 1 of 2 steps done');
+  });
+});
+
+describe('a plan of 40 steps', () => {
+  const title = 'Run a plan of 40 steps';
+  const row = 'Run a plan of 40';
+  const sizes = [
+    [1360, 860],
+    [620, 560],
+  ] as const;
+
+  it('has a card that fits, in a narrow window, too', async () => {
+    await propose(Array.from({ length: 40 }, (_, index) => describeIt(`part ${index + 1} of a long piece of work`)));
+    await waitRow(bench.page, row);
+    for (const [width, height] of sizes) {
+      await bench.page.setViewportSize({ width, height });
+      await pressRowAction(bench.page, row, 'Review');
+      const modal = await waitModal(bench.page, title);
+      await screenshot(bench.page, `q7-forty-card-${width}`);
+      for (const button of await bench.page.locator('.monaco-dialog-box .dialog-buttons .monaco-button:visible').all()) {
+        const box = await button.boundingBox();
+        expect(box && box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height).toBe(true);
+      }
+      expect(modal.detail).toMatch(/1\. [\s\S]*more/);
+      await modal.escape();
+    }
+  });
+
+  it('has all its steps in the list, to its end by the keyboard', async () => {
+    await bench.page.setViewportSize({ width: 1360, height: 860 });
+    await unfold(row);
+    await runCommand(bench.page, 'Banksman: Show Pending Approvals');
+    const last = bench.page.locator('.part.sidebar .monaco-list-row', { hasText: /^40\. / });
+    await waitUntil('the last step', async () => {
+      await bench.page.keyboard.press('PageDown');
+      return last.isVisible();
+    });
+    await screenshot(bench.page, 'q7-forty-list');
+    expect(await last.getAttribute('aria-label')).toMatch(/^Step 40: /);
+  });
+
+  it('has a page that is read to its end by the keyboard, in a narrow window, too', async () => {
+    await runCommand(bench.page, 'Banksman: Show Plan');
+    await pickRow(bench.page, row);
+    const details = await waitDetails(bench.page, title);
+    await unfoldDetails(details);
+    await inThemes(bench.page, 'q7-forty-page');
+    expect(await axeFaults(details)).toEqual([]);
+    for (const [width, height] of sizes) {
+      await bench.page.setViewportSize({ width, height });
+      await details.locator('h1').click();
+      await bench.page.keyboard.press('End');
+      const root = details.locator('html');
+      await waitUntil('the end of the page', () => root.evaluate((html) => html.scrollTop + html.clientHeight >= html.scrollHeight - 2));
+      expect(await root.evaluate((html) => html.scrollWidth - html.clientWidth)).toBeLessThanOrEqual(0);
+      await screenshot(bench.page, `q7-forty-end-${width}`);
+    }
+    expect(await details.locator('main').innerText()).toContain('part 40 of a long piece of work');
   });
 });

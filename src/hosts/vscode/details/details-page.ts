@@ -66,7 +66,7 @@ ${factList(t('What it affects, as told when it was asked'), requestRisk(record).
 ${record.action.cluster === null ? nothing : liveSection(facts.live)}
 ${section(t('Who asks, and why'), [...whyRows(record), ...agreeRows(card)])}`,
     rest: html`${isCall ? fold('exact', t('Exactly what runs'), exactCall(record)) : nothing}
-${isCall ? fold('policy', t('What the policy says now'), policySection(facts.policy)) : nothing}
+${isCall && planIn(record) === undefined ? fold('policy', t('What the policy says now'), policySection(facts.policy)) : nothing}
 ${fold('times', t('Times and marks'), rowTable(timeRows(record)))}
 ${record.status === 'pending' && page !== undefined ? phoneSection(`${page}/r/${record.id}`) : nothing}`,
   };

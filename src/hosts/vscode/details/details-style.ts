@@ -9,6 +9,7 @@ h1 { font-size: 1.6em; font-weight: 600; margin: 1em 0 .6em; overflow-wrap: anyw
 h2 { font-size: 1.1em; font-weight: 600; margin: 1.8em 0 .5em; border-bottom: 1px solid var(--vscode-panel-border, var(--vscode-contrastBorder, transparent)); padding-bottom: .2em; }
 table { border-collapse: collapse; }
 th, td { text-align: left; vertical-align: top; padding: .2em 1.2em .2em 0; overflow-wrap: anywhere; }
+.trail td:nth-child(-n+2) { white-space: nowrap; }
 th { font-weight: normal; color: var(--vscode-descriptionForeground); white-space: nowrap; }
 code, pre { font-family: var(--vscode-editor-font-family); font-size: var(--vscode-editor-font-size); }
 pre { background: var(--vscode-textCodeBlock-background); padding: .8em 1em; white-space: pre-wrap; overflow-wrap: anywhere; max-height: 30em; overflow-y: auto; }

@@ -41,6 +41,12 @@ describe('the page of a request', () => {
     expect(page()).not.toMatch(/<script|<style|<img|<iframe|<form|\son\w+=|href=/i);
   });
 
+  it('says nothing of the policy for a plan, which no agent can call: each step is asked of it as it runs', () => {
+    const action = { ...record().action, tool: 'apply_plan', arguments: { steps: [] } };
+    expect(textOf(page())).toContain('What the policy says now');
+    expect(textOf(page({ action }))).not.toContain('What the policy says now');
+  });
+
   it('speaks how it stands, and not the time that runs', () => {
     const at = (ms: number) => partsOf({}, { card: reviewCard(record(), { now: ms, via: 'editor' }) });
     expect(at(now).state).toBe(at(now + 1_200_000).state);
