@@ -59,13 +59,11 @@ export async function readEvent(stream: NodeJS.ReadableStream): Promise<JsonObje
   const parts: Buffer[] = [];
   let length = 0;
   const settle = (isOver: boolean): void => {
-    const text = Buffer.concat(parts)
-      .toString('utf8')
-      .replace(/^\uFEFF/, '');
-    const parsed = parsedObject(text);
+    const bytes = Buffer.concat(parts);
+    const parsed = parsedObject(bytes);
     if (parsed !== undefined) resolve(parsed);
     else if (isOver || length > longestQuestion)
-      reject(new Fault('bad_hook_input', text.trim() === '' ? 'nothing came in' : 'it is no JSON object, or too long'));
+      reject(new Fault('bad_hook_input', length === 0 ? 'nothing came in' : 'it is no JSON object in UTF-8, or too long'));
   };
   stream.on('data', (part: Buffer) => {
     parts.push(part);
@@ -77,9 +75,13 @@ export async function readEvent(stream: NodeJS.ReadableStream): Promise<JsonObje
   return promise;
 }
 
-function parsedObject(text: string): JsonObject | undefined {
-  if (!text.trimEnd().endsWith('}')) return undefined;
+/** SECURITY: bytes that are no UTF-8 would be judged as other ones than the agent may go on with. */
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function parsedObject(bytes: Buffer): JsonObject | undefined {
   try {
+    const text = utf8.decode(bytes);
+    if (!text.trimEnd().endsWith('}')) return undefined;
     const value: unknown = JSON.parse(text);
     return isJsonObject(value) ? value : undefined;
   } catch {

@@ -42,7 +42,7 @@ interface Ended {
 
 async function hook(agent: string, event: unknown, more: readonly string[] = [], cwd = workspace): Promise<Ended> {
   const child = spawn(process.execPath, [cli, 'hook', agent, ...more], { cwd, env });
-  child.stdin.on('error', () => undefined).end(typeof event === 'string' ? event : JSON.stringify(event));
+  child.stdin.on('error', () => undefined).end(typeof event === 'string' || Buffer.isBuffer(event) ? event : JSON.stringify(event));
   const closed = once(child, 'close') as Promise<[number | null]>;
   const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), closed]);
   return { status, stdout, stderr };
@@ -133,10 +133,12 @@ describe.skipIf(process.platform === 'win32')('banksman hook', () => {
       '{"tool_name":"Write","tool_input":{}}',
       'x'.repeat(100_000),
       '{"tool_name":"Bash","tool_input":{"command":"\\ud800"}}',
+      Buffer.from('{"tool_name":"Write","tool_input":{"file_path":"a\xff"}}', 'latin1'),
+      `{"tool_name":"Bash","tool_input":${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}}`,
     ];
     for (const input of broken) {
       const ended = await hook('claude-code', input);
-      expect({ ...ended, input: input.slice(0, 50) }).toMatchObject({
+      expect({ ...ended, input: String(input).slice(0, 50) }).toMatchObject({
         status: 2,
         stdout: '',
         stderr: expect.stringContaining('banksman: refused'),
