@@ -13,7 +13,7 @@ export function openShell(server: Sshd, options: Partial<NodeShellOptions> & { k
     identityFiles: [server.identityFile],
     agent: false,
     nodes: { pve: { host: server.host, port: server.port } },
-    timeoutMs: 30_000,
+    timeoutMs: 120_000,
     clock: systemClock,
     log: memoryLog(),
     ...options,

@@ -7,7 +7,7 @@ import { closedPort, clientOf as connect, data, failure, type Handler, never, ty
 
 const start = useCleanup();
 const clock = fasterClock(3);
-const clientOf: typeof connect = (servers, options) => connect(servers, { clock, ...options });
+const clientOf: typeof connect = (servers, options) => connect(servers, { clock, timeoutMs: 30_000, ...options });
 const vm: GuestRef = { node: 'pve', vmid: 100, guestType: 'qemu' };
 const ct: GuestRef = { node: 'pve', vmid: 201, guestType: 'lxc' };
 

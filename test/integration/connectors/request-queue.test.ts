@@ -32,7 +32,8 @@ const waiting = { timeout: 60_000, interval: 20 };
 
 async function world() {
   const opened = start(await startWorld());
-  const app = await opened.open();
+  // A slow machine's cluster is no busy one.
+  const app = await opened.open({ limits: { callMs: 240_000, apiMs: 120_000 } });
   await call(app, 'get_vms');
   return { opened, app };
 }

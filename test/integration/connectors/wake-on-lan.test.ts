@@ -13,7 +13,7 @@ const start = useCleanup();
 const mac = { pve: 'aa:bb:cc:dd:ee:ff' };
 
 function waker(options: Partial<WakerOptions>) {
-  return createWaker({ via: ['pve', 'http', 'packet'], mac: {}, timeoutMs: 5_000, clock: systemClock, log: memoryLog(), ...options });
+  return createWaker({ via: ['pve', 'http', 'packet'], mac: {}, timeoutMs: 30_000, clock: systemClock, log: memoryLog(), ...options });
 }
 
 async function wakeApi(handler: RequestListener) {
