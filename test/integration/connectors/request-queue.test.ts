@@ -32,8 +32,7 @@ const waiting = { timeout: 60_000, interval: 20 };
 
 async function world() {
   const opened = start(await startWorld());
-  // A slow machine's cluster is no busy one.
-  const app = await opened.open({ limits: { callMs: 240_000, apiMs: 120_000 } });
+  const app = await opened.open();
   await call(app, 'get_vms');
   return { opened, app };
 }
@@ -45,7 +44,7 @@ describe('reads of many agents at once', () => {
     const counted = start(countRequests());
     const reads = (count: number, tool: string, input: object) =>
       Array.from({ length: count }, (_, index) => call(app, tool, input, { agent: { ...agent, id: `mcp:agent-${index % 20}` } }));
-    const outcomes = await Promise.all([...reads(200, 'get_vms', {}), ...reads(20, 'get_guest', { vmid: 100 })]);
+    const outcomes = await Promise.all([...reads(80, 'get_vms', {}), ...reads(10, 'get_guest', { vmid: 100 })]);
     expect(outcomes.filter(({ status }) => status !== 'ok')).toEqual([]);
     // Nothing was left out for want of a turn.
     expect(outcomes.filter(({ message }) => message.includes('does not keep up'))).toEqual([]);
