@@ -8,10 +8,40 @@ import { type ClusterState, clusterRow, groupRow, guestRow, nodeRow, noteRow, st
 
 export interface Tree {
   readonly roots: readonly string[];
-  readonly rows: ReadonlyMap<string, TreeRow>;
+  readonly rows: Rows;
   /** Of the rows that have some. */
   readonly children: ReadonlyMap<string, readonly string[]>;
   readonly parents: ReadonlyMap<string, string>;
+}
+
+/** Rows by their ids. Each is made when it is asked for the first time: of a cluster's thousands a person sees dozens. */
+export class Rows {
+  readonly #made = new Map<string, TreeRow | (() => TreeRow)>();
+
+  get size(): number {
+    return this.#made.size;
+  }
+
+  /** In the order in which they are shown, each after its parent. */
+  keys(): Iterable<string> {
+    return this.#made.keys();
+  }
+
+  has(id: string): boolean {
+    return this.#made.has(id);
+  }
+
+  get(id: string): TreeRow | undefined {
+    const row = this.#made.get(id);
+    if (typeof row !== 'function') return row;
+    const made = row();
+    this.#made.set(id, made);
+    return made;
+  }
+
+  add(id: string, make: () => TreeRow): void {
+    this.#made.set(id, make);
+  }
 }
 
 /** More nodes than this, or guests, are shown closed at first. */
@@ -37,25 +67,33 @@ function touchedBy(running: readonly AttemptView[]): Touched {
 
 /** A tree that is being built: each row after its parent, in the order in which they are shown. */
 interface Growing extends Tree {
-  add(parent: string | undefined, row: TreeRow): string;
+  add(row: Added): void;
+}
+
+interface Added {
+  readonly id: string;
+  /** Absent: it is a root. */
+  readonly parent?: string;
+  /** It has children, or may get some. */
+  readonly isBranch?: boolean;
+  make(): TreeRow;
 }
 
 function grow(): Growing {
   const roots: string[] = [];
-  const rows = new Map<string, TreeRow>();
+  const rows = new Rows();
   const children = new Map<string, string[]>();
   const parents = new Map<string, string>();
   return {
     ...{ roots, rows, children, parents },
-    add(parent, row) {
-      rows.set(row.id, row);
-      if (row.opens !== undefined) children.set(row.id, []);
-      if (parent === undefined) roots.push(row.id);
+    add({ id, parent, isBranch, make }) {
+      rows.add(id, make);
+      if (isBranch) children.set(id, []);
+      if (parent === undefined) roots.push(id);
       else {
-        parents.set(row.id, parent);
-        children.get(parent)?.push(row.id);
+        parents.set(id, parent);
+        children.get(parent)?.push(id);
       }
-      return row.id;
     },
   };
 }
@@ -80,8 +118,10 @@ function addCluster(state: ClusterState, adding: Adding): void {
   const guests = resources.filter(({ type }) => type === 'qemu' || type === 'lxc');
   const seen = sortOut(state, nodes, { guests, resources, adding });
   const prefix = isNarrowed(look) ? 'found ' : '';
-  const cluster = grown.add(undefined, clusterRow(`${prefix}${state.name}`, state, { nodes, guests }));
-  if (state.failed !== undefined) grown.add(cluster, noteRow(`${cluster}/failed`, state));
+  const cluster = `${prefix}${state.name}`;
+  grown.add({ id: cluster, isBranch: true, make: () => clusterRow(cluster, state, { nodes, guests }) });
+  const failed = `${cluster}/failed`;
+  if (state.failed !== undefined) grown.add({ id: failed, parent: cluster, make: () => noteRow(failed, state) });
   if (state.overview === undefined) return;
   addTasks(cluster, state, adding);
   const isSmall = nodes.length <= openNodes && guests.length <= openGuests;
@@ -131,12 +171,21 @@ function addNode(cluster: string, row: JsonObject, { state, seen, adding, opens 
   const storages = seen.storages.get(name) ?? [];
   const at = touched.get(`${name} on ${state.name}`) ?? [];
   const isEmpty = guests.length + storages.length === 0;
-  const id = grown.add(cluster, nodeRow(`${cluster}/${name}`, row, { state, guests, at, ...(isEmpty ? {} : { opens }) }));
-  for (const guest of guests) {
-    const key = wordOf(guest['vmid']);
-    grown.add(id, guestRow(`${id}/${key}`, guest, { state, at: touched.get(`${key} on ${state.name}`) ?? [] }));
-  }
+  const id = `${cluster}/${name}`;
+  const shown = { state, guests, at, ...(isEmpty ? {} : { opens }) };
+  grown.add({ id, parent: cluster, isBranch: !isEmpty, make: () => nodeRow(id, row, shown) });
+  for (const guest of guests) addGuest(id, guest, { state, touched, grown });
   addStorages(id, storages, { state, name: t('Storage'), adding });
+}
+
+function addGuest(
+  parent: string,
+  row: JsonObject,
+  { state, touched, grown }: { readonly state: ClusterState } & Pick<Adding, 'grown' | 'touched'>,
+): void {
+  const key = wordOf(row['vmid']);
+  const id = `${parent}/${key}`;
+  grown.add({ id, parent, make: () => guestRow(id, row, { state, at: touched.get(`${key} on ${state.name}`) ?? [] }) });
 }
 
 function addStorages(
@@ -147,12 +196,13 @@ function addStorages(
   if (rows.length === 0) return;
   const { grown } = adding;
   const opens = isNarrowed(adding.look) ? 'open' : 'closed';
-  const group = grown.add(
-    parent,
-    groupRow(`${parent}/storage`, name, { count: rows.length, icon: 'database', opens, cluster: state.name }),
-  );
-  for (const row of [...rows].sort((a, b) => compare(a['storage'], b['storage'])))
-    grown.add(group, storageRow(`${group}/${showPlainly(wordOf(row['storage']), 100)}`, row, state.name));
+  const group = `${parent}/storage`;
+  const about = { count: rows.length, icon: 'database', opens, cluster: state.name } as const;
+  grown.add({ id: group, parent, isBranch: true, make: () => groupRow(group, name, about) });
+  for (const row of [...rows].sort((a, b) => compare(a['storage'], b['storage']))) {
+    const id = `${group}/${showPlainly(wordOf(row['storage']), 100)}`;
+    grown.add({ id, parent: group, make: () => storageRow(id, row, state.name) });
+  }
 }
 
 /** Those that run. While the rows are narrowed down they would only be in the way. */
@@ -161,18 +211,21 @@ function addTasks(cluster: string, state: ClusterState, { grown, look }: Adding)
     ({ endtime, status }) => endtime === undefined && (status === undefined || status === 'running'),
   );
   if (tasks.length === 0 || isNarrowed(look)) return;
-  const group = grown.add(
-    cluster,
-    groupRow(`${cluster}/tasks`, t('Running tasks'), { count: tasks.length, icon: 'sync', opens: 'open', cluster: state.name }),
-  );
-  for (const task of tasks) grown.add(group, taskRow(`${group}/${wordOf(task['upid'])}`, task, state.name));
+  const group = `${cluster}/tasks`;
+  const about = { count: tasks.length, icon: 'sync', opens: 'open', cluster: state.name } as const;
+  grown.add({ id: group, parent: cluster, isBranch: true, make: () => groupRow(group, t('Running tasks'), about) });
+  for (const task of tasks) {
+    const id = `${group}/${wordOf(task['upid'])}`;
+    grown.add({ id, parent: group, make: () => taskRow(id, task, state.name) });
+  }
 }
 
 /**
  * What has to be drawn anew: undefined for the whole tree. A row whose children came, went or moved is drawn with all below it; any other one by
  * itself, and only where what is seen of it is another.
+ * @param given ids of the rows that were drawn: no others are looked at
  */
-export function changedRows(before: Tree, after: Tree): readonly (string | undefined)[] {
+export function changedRows(before: Tree, after: Tree, given: Iterable<string>): readonly (string | undefined)[] {
   if (!isSame(before.roots, after.roots)) return [undefined];
   const moved = new Set<string>();
   for (const [id, now] of after.children) {
@@ -184,7 +237,7 @@ export function changedRows(before: Tree, after: Tree): readonly (string | undef
     for (let up = after.parents.get(id); up !== undefined; up = after.parents.get(up)) if (moved.has(up)) return true;
     return false;
   };
-  const changed = [...after.rows].filter(([id, row]) => moved.has(id) || isOther(before.rows.get(id), row)).map(([id]) => id);
+  const changed = [...given].filter((id) => after.rows.has(id) && (moved.has(id) || isOther(before.rows.get(id), after.rows.get(id))));
   return moved.size === 0 ? changed : changed.filter((id) => !isBelowMoved(id));
 }
 
@@ -193,8 +246,8 @@ function isSame(one: readonly string[], other: readonly string[]): boolean {
 }
 
 /** New rows come with their parent. */
-function isOther(before: TreeRow | undefined, now: TreeRow): boolean {
-  if (before === undefined) return false;
+function isOther(before: TreeRow | undefined, now: TreeRow | undefined): boolean {
+  if (before === undefined || now === undefined) return false;
   const isAlike =
     before.label === now.label && before.description === now.description && before.icon === now.icon && before.iconColor === now.iconColor;
   return !isAlike || before.kind !== now.kind || before.spoken !== now.spoken || before.flags.join() !== now.flags.join();

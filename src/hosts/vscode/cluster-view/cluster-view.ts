@@ -24,12 +24,12 @@ import { t } from '../l10n.ts';
 import { ClusterFeed } from './cluster-feed.ts';
 import { choicesIn, isNarrowed, type Look, lookInWords, type Sorting, sortings, wholeLook } from './cluster-look.ts';
 import { allFlags, type Flag, flagInWords, guestRow, stateInWords, type TreeRow } from './cluster-rows.ts';
-import { buildTree, changedRows, type Tree } from './cluster-tree.ts';
+import { buildTree, changedRows, Rows, type Tree } from './cluster-tree.ts';
 
 /** Another window in front is no reason to stop looking at once. */
 const unfocusedMs = 120_000;
 
-const noTree: Tree = { roots: [], rows: new Map(), children: new Map(), parents: new Map() };
+const noTree: Tree = { roots: [], rows: new Rows(), children: new Map(), parents: new Map() };
 
 /** What other surfaces need of the view. */
 export interface ClusterView extends Disposable {
@@ -126,15 +126,14 @@ class ClusterRows implements TreeDataProvider<string>, Disposable {
     this.#tree = buildTree(this.#feed.clusters, this.#feed.running, this.look);
     this.#empty = this.#tree.roots.length === 0 ? this.#emptyRows() : [];
     const isOther = JSON.stringify(this.#empty) !== JSON.stringify(before.empty);
-    const changed = isOther ? [undefined] : changedRows(before.tree, this.#tree);
+    const changed = isOther ? [undefined] : changedRows(before.tree, this.#tree, this.#given);
     const ids = changed.filter((id) => id !== undefined);
     if (ids.length < changed.length) {
       this.#given.clear();
       this.#changed.fire(undefined);
       return;
     }
-    const known = ids.filter((id) => this.#given.has(id));
-    if (known.length > 0) this.#changed.fire(known);
+    if (ids.length > 0) this.#changed.fire(ids);
   }
 
   /** Rows, not the editor's own welcome texts: see `approvals-view/empty-rows.ts`. */
