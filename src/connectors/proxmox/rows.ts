@@ -39,7 +39,7 @@ const clusterStatusSchema = z.looseObject({
   local: flag.optional(),
 });
 const nodeSchema = z.looseObject({ node: z.string().min(1), status: z.string().optional() });
-const guestSchema = z.looseObject({
+const guestSchema = z.object({
   vmid: integer,
   node: z.string().min(1),
   type: z.enum(['qemu', 'lxc']),
