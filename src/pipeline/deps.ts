@@ -61,9 +61,18 @@ export interface TagMemory {
    * Remembers `bearers`, and gives every guest that was ever seen with such a tag, with all of them. @throws {Fault} where it cannot be read or kept
    */
   remember(bearers: TagsOfGuests, seen: ReadonlySet<number>): Promise<RememberedTags>;
-  /** A guest that an agent made, with what it has of tags by which scopes go: a person agreed to that. */
-  admit(vmid: number, tags: readonly string[]): Promise<void>;
+  /** A guest that an agent makes with a person's approval: said before, and how it ended. Made well it is in the scopes that go by its tags. */
+  making(made: MadeGuest, how: Making): Promise<void>;
 }
+
+export interface MadeGuest {
+  readonly vmid: number;
+  /** That it has from what it is made of, with a person's consent. */
+  readonly tags: readonly string[];
+}
+
+/** What begins and never ends is not known to be made. */
+export type Making = 'begins' | 'made' | 'failed';
 
 /** What decides, at one moment: the configuration, and what people have set in the store. */
 export interface PolicySettings {

@@ -127,16 +127,11 @@ type GuestFacts = Pick<Inventory['guests'][number], 'vmid' | 'node' | 'name' | '
 /** A guest as selectors see it. */
 export function guestThing(
   { vmid, node, name, tags, pool }: GuestFacts,
-  { cluster, bore, gained }: Pick<Inventory, 'cluster' | 'bore' | 'gained'>,
+  { cluster, bore, gained, brought }: Pick<Inventory, 'cluster' | 'bore' | 'gained' | 'brought'>,
 ): Selectable {
   const words = `guest ${vmid}${name === undefined ? '' : ` (${showPlainly(name, 60)})`}`;
   const lost = tags === undefined ? [] : (bore?.get(vmid) ?? []).filter((tag) => !tags.includes(tag));
-  const given = gained?.get(vmid);
-  return {
-    ...{ words, cluster, vmid, node, tags, pool, name },
-    ...(lost.length === 0 ? {} : { lost }),
-    ...(given === undefined ? {} : { gained: given }),
-  };
+  return { words, cluster, vmid, node, tags, pool, name, lost, gained: gained?.get(vmid) ?? [], brought: brought?.get(vmid) ?? [] };
 }
 
 const diskKey = /^(?:(?:scsi|virtio|ide|sata|efidisk|tpmstate|mp)\d+|rootfs)$/;

@@ -10,7 +10,7 @@ import type { Inventory } from '#policy/resolve-target';
 import { budgetSpan, decideScope, decideScopes, scopeInWords, scopesOf } from '#policy/scopes/scopes';
 import type { Selectable } from '#policy/scopes/selector';
 import { decideWindows, windowsAhead, windowsInWords } from '#policy/scopes/windows';
-import type { CallDeps, DecidingDeps, PolicySettings } from './deps.ts';
+import type { CallDeps, DecidingDeps, MadeGuest, PolicySettings } from './deps.ts';
 import { guestThing } from './inventory.ts';
 import type { Resolved } from './stage.ts';
 
@@ -216,15 +216,15 @@ function tagsFrom(
   vmid: number | undefined,
   targets: readonly Target[],
   inventory: Inventory | undefined,
-): Pick<Selectable, 'tags' | 'gained'> {
+): Pick<Selectable, 'tags' | 'gained' | 'brought'> {
   const row = inventory?.guests.find((one) => one.vmid === vmid);
   const given = targets.find((target) => target.kind === 'tags');
-  const gained = row && inventory?.gained?.get(row.vmid);
-  return { tags: given?.kind === 'tags' ? given.tags : row?.tags, ...(gained === undefined ? {} : { gained }) };
+  const of = (map: Inventory['gained']) => (row && map?.get(row.vmid)) ?? [];
+  return { tags: given?.kind === 'tags' ? given.tags : row?.tags, gained: of(inventory?.gained), brought: of(inventory?.brought) };
 }
 
-/** A guest that the call made, and the tags that it has from one that a person lets bear them. */
-export function madeGuests({ targets, inventory }: Resolved): readonly { readonly vmid: number; readonly tags: readonly string[] }[] {
+/** A guest that the call makes, and the tags that it has from one that a person lets bear them. */
+export function madeGuests({ targets, inventory }: Resolved): readonly MadeGuest[] {
   return targets.flatMap((target) => {
     if (target.kind !== 'new_guest') return [];
     const source = targets.find((one) => one.kind === 'guest')?.vmid ?? (target.from?.isSame === true ? target.from.vmid : undefined);

@@ -21,6 +21,7 @@ import { type DerivedProtection, protectionApplies, protectLiteral, protectTarge
 import { guestAddresses, type Inventory, resolveTarget } from '#policy/resolve-target';
 import { configOf, protectedNeeds } from './dependencies.ts';
 import type { ConfiguredCluster, DecidingDeps, PolicySettings } from './deps.ts';
+import { given } from './execute.ts';
 import { derivedBy, storagesIn, takeInventory } from './inventory.ts';
 import { goOn, type Resolved, refuse, refuseBy, type Step, type Validated } from './stage.ts';
 
@@ -74,7 +75,7 @@ async function resolveAll(state: Validated & Pick<Resolved, 'tier'>, context: Re
 interface Protection {
   readonly refused?: Decision;
   readonly notices: readonly Message[];
-  readonly remembered?: Pick<Inventory, 'bore' | 'gained'>;
+  readonly remembered?: Pick<Inventory, 'bore' | 'gained' | 'brought'>;
 }
 
 /** What the list says of what the call touches, and what a person who is asked is told besides. */
@@ -86,8 +87,8 @@ async function protection(found: Looked, configured: ConfiguredCluster, { deps }
   if (own !== undefined) return { refused: own, notices: [] };
   const { refused, unread } = await neededBy(found, deps.settings, derived);
   const notices = [...lostTags(found.inventory, derived), ...unreadNeeds(unread)];
-  const { bore, gained } = derived;
-  const remembered = { ...(bore === undefined ? {} : { bore }), ...(gained === undefined ? {} : { gained }) };
+  const { bore, gained, brought } = derived;
+  const remembered = given({ bore, gained, brought });
   return { notices, remembered, ...(refused === undefined ? {} : { refused }) };
 }
 

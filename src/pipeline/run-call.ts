@@ -17,7 +17,7 @@ import { type Marked, markOutside } from '#redaction/mark-outside';
 import { keptJson, type RedactionOptions, redactJson, redactText, secretsTaken } from '#redaction/redact';
 import { approve } from './approve.ts';
 import { decideCall, passStages } from './decide-call.ts';
-import { type CallDeps, clustersFor, type IncomingCall, type PipelineDeps, withSettings } from './deps.ts';
+import { type CallDeps, clustersFor, type IncomingCall, type Making, type PipelineDeps, withSettings } from './deps.ts';
 import { changesSomething, type Executed, execute, given, lastWordMs, withEffectWords } from './execute.ts';
 import { budgetLeft, madeGuests } from './limits.ts';
 import {
@@ -71,19 +71,28 @@ async function runWritten(call: IncomingCall, deps: PipelineDeps): Promise<Execu
 async function endOf(call: IncomingCall, trail: CallTrail, deps: PipelineDeps, deadline: Deadline): Promise<Executed> {
   const decided = await decide(call, trail, deps, deadline);
   if (!decided.ok) return { outcome: outcomeOfRefusal(decided.refusal, trail) };
+  await noteMade(decided.state, 'begins');
   const executed = await execute(decided.state.approved, call, decided.state.deps, deadline);
   markStage(trail, 'execute');
-  if (executed.outcome.status === 'ok') await admitMade(decided.state);
+  const end = endOfMaking(executed.outcome);
+  if (end !== undefined) await noteMade(decided.state, end);
   return executed;
 }
 
 /** What an agent made of a guest with a person's approval is in the scopes that the guest is in by its tags. Where that cannot be kept it is in none. */
-async function admitMade({ approved, deps }: Decided): Promise<void> {
+async function noteMade({ approved, deps }: Decided, how: Making): Promise<void> {
   const memory = deps.clusters.get(approved.cluster ?? '')?.tags;
-  for (const { vmid, tags } of madeGuests(approved))
+  for (const made of madeGuests(approved))
     await memory
-      ?.admit(vmid, tags)
-      .catch((thrown: unknown) => deps.log.warn(`guest ${vmid} is in no scope by its tags: ${toFault(thrown).message}`));
+      ?.making(made, how)
+      .catch((thrown: unknown) => deps.log.warn(`guest ${made.vmid} is in no scope by its tags: ${toFault(thrown).message}`));
+}
+
+/** undefined: what was begun may go on, or nobody knows. */
+function endOfMaking({ status, effect = {} }: Outcome): Making | undefined {
+  if (status === 'ok') return 'made';
+  const mayGoOn = effect['state'] === 'sent' || (effect['state'] === 'task' && effect['last_seen'] !== 'ended');
+  return mayGoOn ? undefined : 'failed';
 }
 
 /**

@@ -19,6 +19,8 @@ export interface RememberedTags {
   readonly bore: TagsOfGuests;
   /** Those of scopes that guests bear, and that nobody agreed to. */
   readonly gained: TagsOfGuests;
+  /** Of those the ones that an agent's clone or restore brings, which is under way or not known to have ended well. */
+  readonly brought: TagsOfGuests;
 }
 
 /** Guests with one of these tags now. */

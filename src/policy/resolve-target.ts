@@ -43,8 +43,10 @@ export interface Inventory {
   }[];
   /** Tags that guests bore, those that they bear among them; left out where none decides. */
   readonly bore?: ReadonlyMap<number, readonly string[]>;
-  /** Tags of scopes that guests got outside of Banksman, with nobody's consent; left out where none decides. */
+  /** Tags of scopes that guests got with nobody's consent; left out where none decides. */
   readonly gained?: ReadonlyMap<number, readonly string[]>;
+  /** Of those the ones that an agent's clone or restore brings, which is not known to have ended well. */
+  readonly brought?: ReadonlyMap<number, readonly string[]>;
   /** Left out where no storage is named. */
   readonly storages?: readonly { readonly storage: string; readonly node: string; readonly shared: boolean }[];
 }

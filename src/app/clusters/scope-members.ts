@@ -2,24 +2,38 @@
  * Which guests are in a scope by a tag with a person's consent: those that bore it when the scope was first used here, and what agents made of them
  * since. SECURITY: whoever may change options in Proxmox VE gives a guest a tag; that alone lets no agent change it.
  */
-
+import { join } from 'node:path';
 import * as z from 'zod';
 import { Fault } from '#kernel/errors';
 import { say } from '#kernel/text/message';
+import type { MadeGuest, Making } from '#pipeline/deps';
 import { gainedTags, type TagsOfGuests } from '#policy/deciding-tags';
 import { readPrivateFile, replacePrivateFile } from '../config/private-file.ts';
 
-export interface ScopeMembers {
-  /**
-   * Tags that guests bear without consent. A tag of which nothing is known yet has its bearers of now.
-   * @param lost tags that guests bore, and are seen without @throws {Fault} `tag_memory_damaged`
-   */
-  gained(bearers: TagsOfGuests, lost: TagsOfGuests): Promise<TagsOfGuests>;
-  admit(vmid: number, tags: readonly string[]): Promise<void>;
+/** What is kept. */
+interface Kept {
+  /** Tag → guests. */
+  readonly members: ReadonlyMap<string, readonly number[]>;
+  /** Guests that an agent makes, or made without a good end that anybody saw. */
+  readonly making: TagsOfGuests;
 }
 
-/** Tag → guests. */
-const fileSchema = z.record(z.string(), z.array(z.number().int().min(100)));
+export interface ScopeMembers {
+  /**
+   * Tags that guests bear without consent, and which of them come of an agent's clone or restore whose good end is not seen (yet). A tag of which
+   * nothing is known has its bearers of now. `keep`: what is to be written for that; to be called, and this again before it, by one process at a time.
+   * @param lost tags that guests bore, and are seen without @throws {Fault} `tag_memory_damaged`
+   */
+  look(
+    bearers: TagsOfGuests,
+    lost: TagsOfGuests,
+  ): Promise<{ readonly gained: TagsOfGuests; readonly brought: TagsOfGuests; readonly keep?: () => Promise<void> }>;
+  /** By one process at a time. */
+  making(made: MadeGuest, how: Making): Promise<void>;
+}
+
+const membersSchema = z.record(z.string(), z.array(z.number().int().min(100)));
+const makingSchema = z.record(z.string().regex(/^\d{3,9}$/), z.array(z.string()));
 
 export interface MembersOptions {
   readonly folder: string;
@@ -29,13 +43,18 @@ export interface MembersOptions {
 }
 
 export function createScopeMembers({ folder, cluster, tags }: MembersOptions): ScopeMembers {
-  const name = `${cluster}.scopes.json`;
+  const names = { members: `${cluster}.scopes.json`, making: `${cluster}.making.json` };
 
-  async function read(): Promise<ReadonlyMap<string, readonly number[]>> {
-    const text = await readPrivateFile(`${folder}/${name}`);
-    if (text === undefined) return new Map();
+  async function read(): Promise<Kept> {
+    const [members, making] = await Promise.all([recordIn(names.members, membersSchema), recordIn(names.making, makingSchema)]);
+    return { members: new Map(members), making: new Map(making.map(([vmid, own]) => [Number(vmid), own])) };
+  }
+
+  async function recordIn<T>(name: string, schema: z.ZodType<Record<string, T>>): Promise<readonly (readonly [string, T])[]> {
+    const text = await readPrivateFile(join(folder, name));
+    if (text === undefined) return [];
     try {
-      return new Map(Object.entries(fileSchema.parse(JSON.parse(text))));
+      return Object.entries(schema.parse(JSON.parse(text)));
     } catch (thrown) {
       throw new Fault('tag_memory_damaged', say`which guests are in scopes by their tags cannot be read (\`${folder}/${name}\`)`, {
         cause: thrown,
@@ -44,36 +63,52 @@ export function createScopeMembers({ folder, cluster, tags }: MembersOptions): S
     }
   }
 
-  async function add(members: ReadonlyMap<string, readonly number[]>, more: ReadonlyMap<string, readonly number[]>) {
-    const all = new Map(members);
-    for (const [tag, vmids] of more) all.set(tag, [...new Set([...(members.get(tag) ?? []), ...vmids])]);
-    return keep(all);
-  }
-
-  /** SECURITY: what is out of a scope without its tag does not come back by whoever gives the tag again. */
-  async function without(members: ReadonlyMap<string, readonly number[]>, lost: TagsOfGuests) {
-    const isLost = (vmid: number, tag: string) => lost.get(vmid)?.includes(tag) === true;
-    if (![...members].some(([tag, vmids]) => vmids.some((vmid) => isLost(vmid, tag)))) return members;
-    return keep(new Map([...members].map(([tag, vmids]) => [tag, vmids.filter((vmid) => !isLost(vmid, tag))])));
-  }
-
-  async function keep(members: ReadonlyMap<string, readonly number[]>) {
-    await replacePrivateFile(folder, name, `${JSON.stringify(Object.fromEntries(members))}\n`);
-    return members;
-  }
+  const write = (name: string, map: ReadonlyMap<string | number, readonly unknown[]>) =>
+    replacePrivateFile(folder, name, `${JSON.stringify(Object.fromEntries(map))}\n`);
 
   return {
-    async gained(bearers, lost) {
-      if (tags.size === 0) return new Map();
-      const known = await without(await read(), lost);
-      const unknown = [...tags].filter((tag) => !known.has(tag));
-      const bearing = (tag: string) => [...bearers].flatMap(([vmid, own]) => (own.includes(tag) ? [vmid] : []));
-      const members = unknown.length === 0 ? known : await add(known, new Map(unknown.map((tag) => [tag, bearing(tag)])));
-      return gainedTags(bearers, members);
+    async look(bearers, lost) {
+      if (tags.size === 0) return { gained: new Map(), brought: new Map() };
+      const { members: known, making } = await read();
+      const members = firstSeen(without(known, lost), bearers, tags);
+      const gained = gainedTags(bearers, members);
+      const keep = () => write(names.members, members);
+      return { gained, brought: both(gained, making), ...(members === known ? {} : { keep }) };
     },
-    async admit(vmid, own) {
+    async making({ vmid, tags: own }, how) {
       const given = own.filter((tag) => tags.has(tag));
-      if (given.length > 0) await add(await read(), new Map(given.map((tag) => [tag, [vmid]])));
+      if (given.length === 0) return;
+      const { members, making } = await read();
+      const others = [...making].filter(([other]) => other !== vmid);
+      if (how === 'made') await write(names.members, withMember(members, vmid, given));
+      if (how === 'begins') await write(names.making, new Map([...others, [vmid, given]]));
+      else if (others.length < making.size) await write(names.making, new Map(others));
     },
   };
+}
+
+type Members = Kept['members'];
+
+/** SECURITY: what is out of a scope without its tag does not come back by whoever gives the tag again. @returns `members` where nothing was lost */
+function without(members: Members, lost: TagsOfGuests): Members {
+  const isLost = (vmid: number, tag: string) => lost.get(vmid)?.includes(tag) === true;
+  if (![...members].some(([tag, vmids]) => vmids.some((vmid) => isLost(vmid, tag)))) return members;
+  return new Map([...members].map(([tag, vmids]) => [tag, vmids.filter((vmid) => !isLost(vmid, tag))]));
+}
+
+/** @returns `members` where each tag is known */
+function firstSeen(members: Members, bearers: TagsOfGuests, tags: ReadonlySet<string>): Members {
+  const unknown = [...tags].filter((tag) => !members.has(tag));
+  if (unknown.length === 0) return members;
+  const bearing = (tag: string) => [...bearers].flatMap(([vmid, own]) => (own.includes(tag) ? [vmid] : []));
+  return new Map([...members, ...unknown.map((tag) => [tag, bearing(tag)] as const)]);
+}
+
+function withMember(members: Members, vmid: number, tags: readonly string[]): Members {
+  return new Map([...members, ...tags.map((tag) => [tag, [...new Set([...(members.get(tag) ?? []), vmid])]] as const)]);
+}
+
+function both(one: TagsOfGuests, other: TagsOfGuests): TagsOfGuests {
+  const tags = [...one].map(([vmid, own]) => [vmid, own.filter((tag) => other.get(vmid)?.includes(tag) === true)] as const);
+  return new Map(tags.filter(([, own]) => own.length > 0));
 }

@@ -1,5 +1,4 @@
 /** Which guests bore a tag that protects, or that a window, role or scope goes by: kept in the state directory, a file for each cluster, so that it counts on when taken away. */
-
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { Finding } from '#kernel/app';
@@ -14,6 +13,7 @@ import type { ProtectedList } from '#policy/protected-resources';
 import type { Scope } from '#policy/scopes/scopes';
 import type { Selector } from '#policy/scopes/selector';
 import type { TimeWindow } from '#policy/scopes/windows';
+import { withLock } from '#stores/sqlite/hold-lock';
 import { readPrivateFile, replacePrivateFile } from '../config/private-file.ts';
 import { createScopeMembers } from './scope-members.ts';
 
@@ -43,46 +43,72 @@ export function createTagMemory({ cluster, stateDir, log, entries }: TagMemoryOp
   const scopeTags = new Set(entries.scopes.flatMap(({ only }) => only?.tags ?? []));
   const members = createScopeMembers({ folder: place, cluster, tags: scopeTags });
   const tell = createTeller(cluster, log);
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = oneAfterTheOther();
 
-  async function read(): Promise<TagsOfGuests> {
-    const text = await readPrivateFile(join(place, name));
-    if (text === undefined) return new Map();
-    try {
-      return new Map(Object.entries(fileSchema.parse(JSON.parse(text))).map(([vmid, tags]) => [Number(vmid), [tags].flat()]));
-    } catch (thrown) {
-      // SECURITY: fails closed. Whoever breaks the file must not free the guests in it.
-      throw new Fault('tag_memory_damaged', say`what is remembered of protecting tags cannot be read (\`${join(place, name)}\`)`, {
-        cause: thrown,
-        next: 'a person looks at the file, and removes it where every guest that should be protected bears its tag',
-      });
-    }
-  }
-
-  async function remember(bearers: TagsOfGuests, seen: ReadonlySet<number>): Promise<RememberedTags> {
-    const known = await read();
-    const all = withTags(known, bearers);
-    if ([...bearers].some(([vmid, tags]) => tags.some((tag) => known.get(vmid)?.includes(tag) !== true))) {
+  /** What is kept of it, and what is to be written; `change` is absent where nothing is. */
+  async function look(
+    bearers: TagsOfGuests,
+    seen: ReadonlySet<number>,
+  ): Promise<RememberedTags & { readonly change?: () => Promise<void> }> {
+    const known = await readBorne(join(place, name));
+    const bore = withTags(known, bearers);
+    const { keep, ...scoped } = await members.look(bearers, lostTagsOf(known, bearers, seen));
+    const isNew = [...bearers].some(([vmid, tags]) => tags.some((tag) => known.get(vmid)?.includes(tag) !== true));
+    const change = async () => {
       // One tag is written as former versions read it.
-      const kept = [...all].map(([vmid, tags]) => [vmid, tags.length === 1 ? tags[0] : tags]);
-      await replacePrivateFile(place, name, `${JSON.stringify(Object.fromEntries(kept))}\n`);
-    }
-    const gained = await members.gained(bearers, lostTagsOf(known, bearers, seen));
-    tell({ bore: all, gained }, bearers, seen);
-    return { bore: all, gained };
+      const kept = [...bore].map(([vmid, tags]) => [vmid, tags.length === 1 ? tags[0] : tags]);
+      if (isNew) await replacePrivateFile(place, name, `${JSON.stringify(Object.fromEntries(kept))}\n`);
+      await keep?.();
+    };
+    return { bore, ...scoped, ...(isNew || keep !== undefined ? { change } : {}) };
   }
 
-  /** One after the other: two at once would each write what the other does not know. */
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const next = last.catch(() => undefined).then(work);
-    last = next.catch(() => undefined);
-    return next;
+  /** Whatever was read before the lock was had may be old by then. */
+  async function remember(bearers: TagsOfGuests, seen: ReadonlySet<number>): Promise<RememberedTags> {
+    let found = await look(bearers, seen);
+    if (found.change !== undefined)
+      await locked(async () => {
+        found = await look(bearers, seen);
+        await found.change?.();
+      });
+    const { change: _, ...remembered } = found;
+    tell(remembered, bearers, seen);
+    return remembered;
   }
+
+  /** SECURITY: two processes at once would each write what the other does not know, and forget a tag that protects. */
+  const locked = <T>(work: () => Promise<T>): Promise<T> => withLock(place, cluster, work);
 
   return {
     selecting: new Set(entriesOf(entries).flatMap(({ tags }) => tags)),
     remember: (bearers, seen) => inTurn(() => remember(bearers, seen)),
-    admit: (vmid, tags) => inTurn(() => members.admit(vmid, tags)),
+    making: async (made, how) => {
+      if (made.tags.some((tag) => scopeTags.has(tag))) await inTurn(() => locked(() => members.making(made, how)));
+    },
+  };
+}
+
+async function readBorne(file: string): Promise<TagsOfGuests> {
+  const text = await readPrivateFile(file);
+  if (text === undefined) return new Map();
+  try {
+    return new Map(Object.entries(fileSchema.parse(JSON.parse(text))).map(([vmid, tags]) => [Number(vmid), [tags].flat()]));
+  } catch (thrown) {
+    // SECURITY: fails closed. Whoever breaks the file must not free the guests in it.
+    throw new Fault('tag_memory_damaged', say`what is remembered of protecting tags cannot be read (\`${file}\`)`, {
+      cause: thrown,
+      next: 'a person looks at the file, and removes it where every guest that should be protected bears its tag',
+    });
+  }
+}
+
+/** In this process. */
+function oneAfterTheOther(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const next = last.catch(() => undefined).then(work);
+    last = next.catch(() => undefined);
+    return next;
   };
 }
 
@@ -95,18 +121,22 @@ function createTeller(cluster: string, log: Log) {
     log.warn(`${cluster}: ${words}`);
   };
   const pairs = (tagged: TagsOfGuests) => [...tagged].flatMap(([vmid, tags]) => tags.map((tag) => [vmid, tag] as const));
-  return ({ bore, gained }: RememberedTags, bearers: TagsOfGuests, seen: ReadonlySet<number>): void => {
+  return ({ bore, gained, brought }: RememberedTags, bearers: TagsOfGuests, seen: ReadonlySet<number>): void => {
     for (const [vmid, tag] of pairs(bore)) {
       const key = `${vmid}/${tag}`;
       const what = `guest ${vmid} no longer bears the tag ${tag}, by which it is protected, held, served or in a scope: doctor says what becomes of it`;
       if (bearers.get(vmid)?.includes(tag)) told.delete(key);
       else if (seen.has(vmid)) once(key, what);
     }
-    for (const [vmid, tag] of pairs(gained))
+    for (const [vmid, tag] of pairs(gained)) {
+      const isOwn = brought.get(vmid)?.includes(tag) === true;
+      const whence = isOwn ? 'by a clone or restore of an agent that is not seen to have ended well' : 'outside of Banksman';
+      const until = isOwn ? 'it has, or a person agrees' : 'a person agrees';
       once(
-        `${vmid}+${tag}`,
-        `guest ${vmid} got the tag ${tag} outside of Banksman: it is in no scope by it until a person agrees (see doctor)`,
+        `${vmid}+${tag}${isOwn ? ' own' : ''}`,
+        `guest ${vmid} got the tag ${tag} ${whence}: it is in no scope by it until ${until} (see doctor)`,
       );
+    }
   };
 }
 
@@ -134,13 +164,16 @@ async function lostIn(
   try {
     const inventory = await takeInventory(name, cluster, { needsAddresses: false, signal });
     const { tagged = new Map(), ...remembered } = await derivedBy(inventory, list, cluster);
-    const { bore = new Map<number, readonly string[]>(), gained = new Map<number, readonly string[]>() } = remembered;
+    const none: TagsOfGuests = new Map();
+    const { bore = none, gained = none, brought = none } = remembered;
     const there = new Map(inventory.guests.map(({ vmid, tags = [] }) => [vmid, tags]));
     const protecting = [...tagged].flatMap(([vmid, { tag, lost }]) => (lost && there.has(vmid) ? [finding(name, vmid, tag)] : []));
     const lost = [...bore].flatMap(([vmid, tags]) =>
       tags.filter((tag) => there.get(vmid)?.includes(tag) === false).map((tag) => ({ vmid, tag })),
     );
-    const given = [...gained].flatMap(([vmid, tags]) => tags.map((tag) => ({ vmid, tag })));
+    const given = [...gained].flatMap(([vmid, tags]) =>
+      tags.map((tag) => ({ vmid, tag, isOwn: brought.get(vmid)?.includes(tag) === true })),
+    );
     return [
       ...protecting,
       ...lost.flatMap((one) => lostFindings(name, one, entries)),
@@ -177,13 +210,14 @@ function lostFindings(
 
 function gainedFindings(
   cluster: string,
-  { vmid, tag }: { readonly vmid: number; readonly tag: string },
+  { vmid, tag, isOwn }: { readonly vmid: number; readonly tag: string; readonly isOwn: boolean },
   scopes: readonly Scope[],
 ): readonly Finding[] {
+  const whence = isOwn ? 'by a clone or restore of an agent that is not seen to have ended well' : 'outside of Banksman';
   const waiting = scopes.filter(({ only, admits = [] }) => only?.tags?.includes(tag) === true && !admits.includes(vmid));
   return waiting.map(({ name }) => ({
     ...{ topic: 'scopes', state: 'warning' },
-    message: `guest ${vmid} of \`${cluster}\` got the tag \`${tag}\` outside of Banksman, by which it would be in scope \`${name}\`; that scope’s agents may not change it by that`,
+    message: `guest ${vmid} of \`${cluster}\` got the tag \`${tag}\` ${whence}, by which it would be in scope \`${name}\`; that scope’s agents may not change it by that`,
     remedy: `take the tag away, or agree: \`"admits": [${vmid}]\` in that scope`,
   }));
 }

@@ -139,12 +139,12 @@ async function onCopy(live: CallDeps, { cluster, signal }: Of, copy: ClusterCopy
   if (configured === undefined) throw new Error(`no cluster is named ${cluster}`);
   // A tag that is seen now is remembered, as by any call.
   const inventory = await takeInventory(cluster, configured, { needsAddresses: false, signal });
-  const { bore = new Map(), gained = new Map() } = await derivedBy(inventory, live.settings.protectedList, configured);
+  const { bore = new Map(), gained = new Map(), brought = new Map() } = await derivedBy(inventory, live.settings.protectedList, configured);
   const tags: TagMemory = {
     selecting: configured.tags?.selecting ?? new Set(),
     // A guest that a step makes is admitted as it will be when that has run.
-    remember: async (bearers) => ({ bore: withTags(bore, bearers), gained }),
-    admit: async () => undefined,
+    remember: async (bearers) => ({ bore: withTags(bore, bearers), gained, brought }),
+    making: async () => undefined,
   };
   const rehearsed = { aliases: configured.aliases, access: copy.access, tags };
   return { ...live, clusters: new Map([[cluster, rehearsed]]), clock: copy.clock };

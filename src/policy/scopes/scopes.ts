@@ -106,13 +106,21 @@ function notIn(scope: Scope, { changed, places }: ScopedCall): Decision | undefi
 }
 
 /** What a scope allows by a tag is allowed no more without it, whoever took it, and not yet by one that nobody agreed to. */
-function tagWords({ vmid, lost, gained }: Selectable, { only = {}, except = [], admits = [] }: Scope): string {
+function tagWords({ vmid, lost, gained, brought }: Selectable, { only = {}, except = [], admits = [] }: Scope): string {
   const isAmong = (guests: readonly number[]) => vmid !== null && guests.includes(vmid);
-  const given = isAmong(admits) ? undefined : gained?.find((one) => only.tags?.includes(one));
-  if (given !== undefined)
-    return ` (somebody gave it the tag \`${given}\` outside of Banksman, which counts once a person writes the guest into \`admits\` of the scope)`;
-  const taken = isAmong(except) ? undefined : lost?.find((one) => only.tags?.includes(one));
+  const ofScope = (tags: readonly string[] = []) => tags.find((one) => only.tags?.includes(one));
+  const given = isAmong(admits) ? undefined : ofScope(gained);
+  if (given !== undefined) return givenWords(given, brought?.includes(given) === true);
+  const taken = isAmong(except) ? undefined : ofScope(lost);
   return taken === undefined ? '' : ` (it lost the tag \`${taken}\`, which somebody took away outside of Banksman)`;
+}
+
+/** @param isOwn an agent's clone or restore brings it, which is under way, or of which nobody saw a good end */
+function givenWords(tag: string, isOwn: boolean): string {
+  const admit = 'a person writes the guest into `admits` of the scope';
+  return isOwn
+    ? ` (it has the tag \`${tag}\` of what an agent makes or made it of, which counts once that is seen to have ended well, or ${admit})`
+    : ` (somebody gave it the tag \`${tag}\` outside of Banksman, which counts once ${admit})`;
 }
 
 /** How many changes the agents of a scope have made. */

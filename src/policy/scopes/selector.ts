@@ -28,6 +28,8 @@ export interface Selectable {
   readonly lost?: readonly string[];
   /** Tags that it bears, and got with nobody's consent. */
   readonly gained?: readonly string[];
+  /** Of those the ones that an agent's clone or restore brings, which is not known to have ended well. */
+  readonly brought?: readonly string[];
 }
 
 /** SECURITY: whoever takes a tag away in Proxmox VE lets nothing out of an entry by that. @param except guests that a person let go */

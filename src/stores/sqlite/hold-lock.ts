@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault } from '#kernel/errors';
 import { say } from '#kernel/text/message';
 import { makeFolder } from '../make-folder.ts';
@@ -19,6 +20,35 @@ export function holdLock(folder: string, what: string): () => void {
     throw new Fault('already_running', say`another ${what} works on ${folder} already`, { next: 'stop that one first', cause });
   }
   return () => database.close();
+}
+
+/** How often it is tried to get one, and how many times: ten seconds together. */
+const tries = { everyMs: 20, most: 500 } as const;
+
+/** Does `work` while it holds the lock, and waits for whoever has it. @throws {Fault} `lock_busy` */
+export async function withLock<T>(folder: string, what: string, work: () => Promise<T>): Promise<T> {
+  const release = await waitForLock(folder, what);
+  try {
+    return await work();
+  } finally {
+    release();
+  }
+}
+
+async function waitForLock(folder: string, what: string): Promise<() => void> {
+  for (let left: number = tries.most; ; left -= 1) {
+    try {
+      return holdLock(folder, what);
+    } catch (thrown) {
+      if (!(thrown instanceof Fault)) throw thrown;
+      if (left === 0)
+        throw new Fault('lock_busy', say`another process has held \`${join(folder, what)}.lock\` for ten seconds`, {
+          cause: thrown,
+          next: 'try again; where it stays so, a person looks which process has the file open',
+        });
+      await sleep(tries.everyMs);
+    }
+  }
 }
 
 /** Whether a process holds it now. Makes nothing. */

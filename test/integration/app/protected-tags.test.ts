@@ -257,6 +257,34 @@ describe('a tag by which a guest would be in a scope, and that somebody gives it
     expect(await ended(stays, id)).toMatchObject({ standing: 'done' });
   });
 
+  it('is told as what an agent makes while a clone is under way, and to another process, not as somebody’s', {
+    timeout: 60_000,
+  }, async () => {
+    await world.close();
+    world = await startWorld({ taskDurationMs: 15_000 });
+    guest(101).config.set('tags', 'staging');
+    const app = await world.open(staging());
+    const leave = new AbortController();
+    const clone = app.call({
+      ...{ tool: 'clone_guest', input: { vmid: 101, new_vmid: 300 }, agent, waitMs: 60_000, signal: leave.signal },
+      gate: { ask: (request) => void app.approvals.approve(request.id, world.person) },
+    });
+    const { guests } = world.demo.cluster.state;
+    while (!guests.has(300)) await new Promise((resolve) => setTimeout(resolve, 10));
+    const other = await world.open(staging());
+    expect(await start(other, 300)).toMatchObject({
+      ...{ status: 'denied', code: 'out_of_scope' },
+      message: expect.stringContaining('it has the tag `staging` of what an agent makes or made it of'),
+    });
+    const finding = { topic: 'scopes', message: expect.stringContaining('by a clone or restore of an agent') };
+    expect(await other.doctor(new AbortController().signal)).toContainEqual(expect.objectContaining(finding));
+    expect(world.lines.filter((line) => line.includes('guest 300') && line.includes('outside of Banksman'))).toEqual([]);
+    leave.abort();
+    // Nobody saw its end: the guest is no member by it.
+    expect(await clone).toMatchObject({ status: 'error' });
+    expect(await start(other, 300)).toMatchObject({ code: 'out_of_scope' });
+  });
+
   it('is no member of what nobody in the scope was copied from', async () => {
     const app = await world.open(staging());
     await call(app, 'start_vm', { vmid: 101 });
