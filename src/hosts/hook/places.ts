@@ -126,10 +126,22 @@ function socketFolder(state: string): string {
   const uid = process.getuid?.();
   const isShort = Buffer.byteLength(usual) + 1 + longestName <= longestSocket;
   const folder = isShort ? usual : path.join(tmpdir(), `banksman-hook-${uid ?? 0}`);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolders(folder);
   if (!isOwn(lstatSync(folder), uid))
     throw new Fault('unsafe_folder', `${folder} is not this user’s alone`, { audience: 'operator', next: 'remove it' });
   return folder;
+}
+
+/** SECURITY: Node's own `recursive` never comes back where no folder can be made and none is missing (`/proc/x`), and no deadline counts meanwhile. */
+function makeFolders(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false }) !== undefined) return;
+  makeFolders(path.dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (thrown) {
+    // Another one was faster.
+    if (!hasErrorCode(thrown, 'EEXIST')) throw thrown;
+  }
 }
 
 function isOwn(folder: Stats, uid: number | undefined): boolean {

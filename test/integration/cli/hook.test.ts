@@ -152,6 +152,15 @@ describe.skipIf(process.platform === 'win32')('banksman hook', () => {
     expect(ended).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('`hooks.shell`') });
   });
 
+  it.skipIf(process.platform !== 'linux')(
+    'refuses where its state cannot be kept, and does not wait for the agent’s own limit',
+    async () => {
+      // `/proc` says of each new folder that its parent is missing.
+      const ended = await hook('claude-code', claude('Read', { file_path: 'a' }), ['--state', '/proc/none/state']);
+      expect(ended).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('/proc/none') });
+    },
+  );
+
   it('waits for no end of its input, and for no more than one object', async () => {
     const child = spawn(process.execPath, [cli, 'hook', 'claude-code'], { cwd: workspace, env });
     const whole = JSON.stringify(claude('Write', { file_path: '/etc/x', content: '}\n}' }));
