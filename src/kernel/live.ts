@@ -2,11 +2,12 @@
 import type { EffectiveAction } from './approval/request.ts';
 import type { JsonObject } from './json.ts';
 import type { GuestRef, GuestRow, NodeRow } from './ports/cluster.ts';
+import type { Message } from './text/message.ts';
 
 /** One thing that a cluster says now, for a person. `value` may hold outside text: show it plainly. */
 export interface LiveFact {
-  readonly label: string;
-  readonly value: string;
+  readonly label: Message;
+  readonly value: Message;
   /** Worth stopping at. */
   readonly warns?: boolean;
 }

@@ -4,10 +4,13 @@ import type { EffectiveAction } from '#kernel/approval/request';
 import { type JsonObject, textOf } from '#kernel/json';
 import type { LiveFact } from '#kernel/live';
 import { type ClusterPort, type GuestRef, type GuestRow, offlineStatus } from '#kernel/ports/cluster';
+import { asIs, joined, type Message, say } from '#kernel/text/message';
 import { lacking, type Need } from '#tools/support/visible';
 
 const shownNames = 8;
 const shownTasks = 3;
+const unread = say`cannot be read`;
+const unreadByToken = say`cannot be read with this token`;
 
 interface Asking {
   readonly api: ClusterPort;
@@ -50,12 +53,12 @@ async function guestFacts(guest: GuestRef, asking: Asking): Promise<readonly Liv
     api.recentTasks(signal).catch(() => undefined),
   ]);
   return [
-    { label: 'Now', value: status === undefined ? 'cannot be read' : stateInWords(status) },
+    { label: say`Now`, value: status === undefined ? unread : stateInWords(status) },
     ...(config === undefined ? [] : runsThere(config)),
     haFact(status),
     ...(config === undefined ? [] : configFacts(config)),
-    { label: 'Snapshots', value: snapshots === undefined ? 'cannot be read with this token' : snapshotsInWords(snapshots) },
-    { label: 'Last backup', value: backups },
+    { label: say`Snapshots`, value: snapshots === undefined ? unreadByToken : snapshotsInWords(snapshots) },
+    { label: say`Last backup`, value: backups },
     ...lately(tasks, (task) => task['id'] === String(guest.vmid), asking.now),
     ...(await besides(guest, asking)),
   ];
@@ -71,10 +74,10 @@ async function nodeFacts(node: string, asking: Asking): Promise<readonly LiveFac
   const row = status?.find((entry) => entry.type === 'node' && entry.name === node);
   const online = status?.filter((entry) => entry.type === 'node' && entry.online === true).length ?? 0;
   const all = status?.filter((entry) => entry.type === 'node').length ?? 0;
-  const state = row?.online === true ? 'online' : 'offline';
+  const state = row?.online === true ? say`online` : say`offline`;
   return [
-    { label: `Node ${node}`, value: row === undefined ? 'cannot be read' : `${state}; ${online} of ${all} nodes are online` },
-    { label: 'Runs there', value: guests === undefined ? 'cannot be read' : runningOn(guests, node) },
+    { label: say`Node ${node}`, value: row === undefined ? unread : say`${state}; ${online} of ${all} nodes are online` },
+    { label: say`Runs there`, value: guests === undefined ? unread : runningOn(guests, node) },
     ...lately(tasks, (task) => task['node'] === node, now),
   ];
 }
@@ -89,18 +92,18 @@ async function besides(guest: GuestRef, { api, signal }: Asking): Promise<readon
   const rows = await api.guests(signal).catch(() => undefined);
   if (rows === undefined) return [];
   const others = rows.filter((row) => row.vmid !== guest.vmid);
-  return [{ label: `Also on ${guest.node}`, value: runningOn(others, guest.node) }];
+  return [{ label: say`Also on ${guest.node}`, value: runningOn(others, guest.node) }];
 }
 
-function stateInWords(status: JsonObject): string {
+function stateInWords(status: JsonObject): Message {
   const uptime = Number(status['uptime'] ?? 0);
   const parts = [
-    textOf(status['status']) ?? 'unknown',
-    ...(uptime > 0 ? [`up for ${span(uptime * 1000)}`] : []),
+    textOf(status['status']) ?? say`unknown`,
+    ...(uptime > 0 ? [say`up for ${span(uptime * 1000)}`] : []),
     ...(typeof status['cpu'] === 'number' && uptime > 0 ? [`CPU ${(status['cpu'] * 100).toFixed(0)} %`] : []),
-    ...(typeof status['mem'] === 'number' && uptime > 0 ? [`memory ${(status['mem'] / 2 ** 30).toFixed(1)} GiB`] : []),
+    ...(typeof status['mem'] === 'number' && uptime > 0 ? [say`memory ${(status['mem'] / 2 ** 30).toFixed(1)} GiB`] : []),
   ];
-  return parts.join(', ');
+  return joined(parts);
 }
 
 /** The API's short names of a VM's system; a container's are names of distributions already. */
@@ -117,73 +120,76 @@ function runsThere(config: JsonObject): readonly LiveFact[] {
   const words = [systemOf(config), textOf(config['tags'])?.replaceAll(';', ', '), description].filter(
     (part) => part !== undefined && part !== '',
   );
-  return words.length === 0 ? [] : [{ label: 'What runs there', value: words.join(' · ') }];
+  return words.length === 0 ? [] : [{ label: say`What runs there`, value: asIs(words.join(' · ')) }];
 }
 
 function haFact(status: JsonObject | undefined): LiveFact {
   const ha = status?.['ha'];
-  if (status === undefined || typeof ha !== 'object' || ha === null || Array.isArray(ha)) return { label: 'HA', value: 'not known' };
+  if (status === undefined || typeof ha !== 'object' || ha === null || Array.isArray(ha)) return { label: say`HA`, value: say`not known` };
   const managed = 'managed' in ha && Number(ha.managed) === 1;
-  return managed ? { label: 'HA', value: 'managed: the HA manager may undo this', warns: true } : { label: 'HA', value: 'not managed' };
+  return managed
+    ? { label: say`HA`, value: say`managed: the HA manager may undo this`, warns: true }
+    : { label: say`HA`, value: say`not managed` };
 }
 
 function configFacts(config: JsonObject): readonly LiveFact[] {
+  const lock = textOf(config['lock']);
   return [
-    ...(Number(config['onboot'] ?? 0) === 1 ? [{ label: 'On boot', value: 'starts by itself: somebody expects it to run' }] : []),
-    ...(Number(config['protection'] ?? 0) === 1 ? [{ label: 'Protection', value: 'its disks cannot be removed' }] : []),
-    ...(textOf(config['lock']) === undefined
-      ? []
-      : [{ label: 'Lock', value: `locked by ${textOf(config['lock'])}: the task will probably fail`, warns: true }]),
+    ...(Number(config['onboot'] ?? 0) === 1 ? [{ label: say`On boot`, value: say`starts by itself: somebody expects it to run` }] : []),
+    ...(Number(config['protection'] ?? 0) === 1 ? [{ label: say`Protection`, value: say`its disks cannot be removed` }] : []),
+    ...(lock === undefined ? [] : [{ label: say`Lock`, value: say`locked by ${lock}: the task will probably fail`, warns: true }]),
   ];
 }
 
 /** The API always lists the current state as a pseudo-snapshot. */
-function snapshotsInWords(snapshots: readonly JsonObject[]): string {
+function snapshotsInWords(snapshots: readonly JsonObject[]): Message {
   const real = snapshots.filter((snapshot) => snapshot['name'] !== 'current');
   const newest = real.toSorted((a, b) => Number(b['snaptime'] ?? 0) - Number(a['snaptime'] ?? 0))[0];
-  if (newest === undefined) return 'none to go back to';
-  return `${real.length}, newest ${textOf(newest['name']) ?? '?'}`;
+  if (newest === undefined) return say`none to go back to`;
+  return say`${real.length}, newest ${textOf(newest['name']) ?? '?'}`;
 }
 
 /** Backups that a token may not see are left out of the API's answer without a word: "none found" only where it would see them. */
-async function lastBackup(guest: GuestRef, asking: Asking): Promise<string> {
+async function lastBackup(guest: GuestRef, asking: Asking): Promise<Message> {
   const [times, permissions] = await Promise.all([
     backupTimes(guest, asking).catch(() => undefined),
     asking.api.permissions(asking.signal).catch(() => undefined),
   ]);
-  if (times === undefined) return 'cannot be read with this token';
-  if (times.length > 0) return `${span(asking.now - Math.max(...times))} ago (${times.length} in all)`;
-  if (permissions === undefined) return 'none visible to this token, whose rights cannot be read';
+  if (times === undefined) return unreadByToken;
+  if (times.length > 0) return say`${span(asking.now - Math.max(...times))} ago (${times.length} in all)`;
+  if (permissions === undefined) return say`none visible to this token, whose rights cannot be read`;
   const needs: readonly Need[] = [
     { privilege: 'VM.Backup', path: `/vms/${guest.vmid}` },
     { privilege: 'Datastore.AllocateSpace', path: '/storage', below: true },
   ];
   const [lack] = needs.flatMap((need) => lacking(permissions, need));
-  return lack === undefined ? 'none found' : `none visible to this token: it lacks \`${lack.privilege} on ${lack.path}\``;
+  return lack === undefined ? say`none found` : say`none visible to this token: it lacks \`${lack.privilege} on ${lack.path}\``;
 }
 
 /** Who did something with it last: the nearest there is to who uses it. */
 function lately(tasks: readonly JsonObject[] | undefined, isAbout: (task: JsonObject) => boolean, now: number): readonly LiveFact[] {
   const mine = (tasks ?? []).filter(isAbout).slice(0, shownTasks);
   const words = mine.map(
-    (task) => `${textOf(task['type']) ?? 'task'} by ${textOf(task['user']) ?? '?'} ${span(now - Number(task['starttime']) * 1000)} ago`,
+    (task) =>
+      say`${textOf(task['type']) ?? say`task`} by ${textOf(task['user']) ?? '?'} ${span(now - Number(task['starttime']) * 1000)} ago`,
   );
-  return words.length === 0 ? [] : [{ label: 'Lately', value: words.join('; ') }];
+  return words.length === 0 ? [] : [{ label: say`Lately`, value: joined(words, '; ') }];
 }
 
-function runningOn(rows: readonly GuestRow[], node: string): string {
+function runningOn(rows: readonly GuestRow[], node: string): Message {
   const isOffline = rows.some((row) => row.node === node && row.status === offlineStatus);
   const stateOf = (row: GuestRow) => (isOffline ? row.raw['last_known_status'] : row.status);
   const running = rows.filter((row) => row.node === node && stateOf(row) === 'running');
-  const before = isOffline ? 'not known: the node is offline; last seen running: ' : '';
-  if (running.length === 0) return isOffline ? `${before}nothing` : 'nothing that runs';
+  if (running.length === 0) return isOffline ? say`not known: the node is offline; last seen running: nothing` : say`nothing that runs`;
   const names = running.slice(0, shownNames).map((row) => `${row.vmid}${row.name === undefined ? '' : ` ${row.name}`}`);
-  return `${before}${names.join(', ')}${running.length > shownNames ? ` and ${running.length - shownNames} more` : ''}`;
+  const more = running.length - shownNames;
+  const all = more > 0 ? say`${names.join(', ')} and ${more} more` : asIs(names.join(', '));
+  return isOffline ? say`not known: the node is offline; last seen running: ${all}` : all;
 }
 
-function span(ms: number): string {
+function span(ms: number): Message {
   const seconds = Math.max(0, ms / 1000);
-  if (seconds < 120) return `${Math.round(seconds)} s`;
-  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
-  return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`;
+  if (seconds < 120) return say`${Math.round(seconds)} s`;
+  if (seconds < 7200) return say`${Math.round(seconds / 60)} min`;
+  return seconds < 172_800 ? say`${Math.round(seconds / 3600)} h` : say`${Math.round(seconds / 86_400)} days`;
 }

@@ -1,6 +1,7 @@
 /** What reads say of a node that is away, of its guests, and of figures that a node does not give. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '#kernel/json';
+import { english } from '#kernel/text/message';
 import { call, startWorld, type World } from './support.ts';
 
 let world: World;
@@ -54,7 +55,8 @@ describe('guests on a node that is offline', () => {
     const app = await world.open();
     await world.demo.faults.nodeDown('agent1');
     const facts = await app.live.facts({ targets: [{ kind: 'node', cluster: 'demo', node: 'agent1' }] }, never);
-    expect(facts.find((fact) => fact.label === 'Runs there')?.value).toMatch(/^not known: the node is offline; last seen running: .*103/);
+    const told = new Map(facts.map((fact) => [english(fact.label), english(fact.value)]));
+    expect(told.get('Runs there')).toMatch(/^not known: the node is offline; last seen running: .*103/);
   });
 });
 

@@ -10,6 +10,7 @@ import type { LiveFact } from '#kernel/live';
 import { type PlanProgress, planIn } from '#kernel/plans/plan-progress';
 import { isTargetKind, type Target, targetWords } from '#kernel/resource';
 import { Html, html, lines, nothing } from '#kernel/text/html';
+import { isMessage, type Message } from '#kernel/text/message';
 import { changeLines, changesIn } from '#kernel/text/shown-change';
 import { showPlainly } from '#kernel/text/text';
 import { unifiedDiff } from '#kernel/text/unified-diff';
@@ -279,10 +280,18 @@ function timeRows(record: RequestRecord): readonly Row[] {
   ];
 }
 
+/** A service of an earlier version tells in English. */
+function factWords(text: Message): string {
+  return isMessage(text) ? inWords(text) : String(text);
+}
+
 function liveSection(live: Loaded<readonly LiveFact[]>): Html {
   if (live === undefined) return html`<h2>${t('Now, in the cluster')}</h2><p class="dim">${t('Asking the cluster…')}</p>`;
   if ('failed' in live) return html`<h2>${t('Now, in the cluster')}</h2><p class="bad">${t('It cannot be read: {0}', live.failed)}</p>`;
-  const rows = live.map(({ label, value, warns }): Row => [label, warns === true ? html`<span class="bad">${value}</span>` : value]);
+  const rows = live.map(({ label, value, warns }): Row => {
+    const words = factWords(value);
+    return [factWords(label), warns === true ? html`<span class="bad">${words}</span>` : words];
+  });
   return section(t('Now, in the cluster'), rows);
 }
 

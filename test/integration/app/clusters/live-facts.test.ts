@@ -8,6 +8,8 @@ import { type DemoCluster, startDemoCluster } from '#demo/index';
 import { systemClock } from '#execution/deadline';
 import type { JsonObject } from '#kernel/json';
 import type { LiveFact } from '#kernel/live';
+import { english, inWords, type Message } from '#kernel/text/message';
+import { readBundle } from '../../../../scripts/l10n/translations.ts';
 import { memoryLog } from '../../connectors/pve-server.ts';
 
 let demo: DemoCluster;
@@ -35,12 +37,12 @@ afterAll(async () => {
 
 const web = { kind: 'guest', cluster: 'demo', vmid: 100, node: 'pve', guestType: 'qemu', name: 'web' };
 
-async function factsOf(target: JsonObject): Promise<Record<string, string>> {
+async function factsOf(target: JsonObject, words: (message: Message) => string = english): Promise<Record<string, string>> {
   const facts = await liveFacts({ targets: [target] }, new Map([['demo', client]]), {
     signal: AbortSignal.timeout(15_000),
     now: Date.now(),
   });
-  return Object.fromEntries(facts.map(({ label, value }: LiveFact) => [label, value]));
+  return Object.fromEntries(facts.map(({ label, value }: LiveFact) => [words(label), words(value)]));
 }
 
 describe('live facts', () => {
@@ -53,6 +55,13 @@ describe('live facts', () => {
     expect(facts['Last backup']).toMatch(/^\d+ \w+ ago \(\d+ in all\)$/);
     expect(facts['Also on pve']).toContain('201');
     expect(facts['Also on pve']).not.toContain('100');
+  });
+
+  it('are told in the language of who reads them', async () => {
+    const facts = await factsOf(web, (message) => inWords(message, { tag: 'de', texts: readBundle() }));
+    expect(facts['Jetzt']).toMatch(/^running, läuft seit \d+ /);
+    expect(facts['Snapshots']).toBe('keine, auf die man zurücksetzen könnte');
+    expect(facts['Letztes Backup']).toMatch(/^vor \d+ \w+ \(insgesamt \d+\)$/);
   });
 
   it('of a service say who else runs on its node', async () => {

@@ -4,7 +4,7 @@ import { detailsMarkup, detailsParts, detailsVerbs, type RequestFacts } from '#h
 import { pageShell } from '#hosts/vscode/live-shell';
 import type { RequestRecord } from '#kernel/approval/request';
 import { Html, html, lines } from '#kernel/text/html';
-import { asIs } from '#kernel/text/message';
+import { asIs, say } from '#kernel/text/message';
 import { draftOf } from '../../../../integration/stores/store-fixtures.ts';
 
 const now = 1_800_000_000_000;
@@ -22,7 +22,7 @@ function partsOf(changes: Partial<RequestRecord> = {}, facts: Partial<RequestFac
   return detailsMarkup({
     record: shown,
     card: { title: `${shown.title}?`, tampered: false, sections: [] },
-    live: [{ label: 'Now', value: 'running' }],
+    live: [{ label: say`Now`, value: asIs('running') }],
     policy: undefined,
     ...facts,
   });
@@ -196,7 +196,7 @@ describe('the page of a request', () => {
         reported: undefined as never,
       },
       {
-        live: [{ label: nasty, value: nasty, warns: true }],
+        live: [{ label: asIs(nasty), value: asIs(nasty), warns: true }],
         policy: { failed: nasty },
         card: { title: nasty, tampered: false, sections: [{ kind: 'state', lines: [asIs(nasty)] }] },
       },
