@@ -4,11 +4,10 @@
  */
 
 import type { BigIntStats } from 'node:fs';
-import type { ChangeKind, Verdict } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { say } from '#kernel/text/message';
-import { type AttributeChange, readAttributeChanges } from './directory-attributes.ts';
+import { readAttributeChanges } from './directory-attributes.ts';
 import {
   type DifferenceLimits,
   hasSetTime,
@@ -18,6 +17,7 @@ import {
   type LostSecret,
   lostSecret,
   parentOf,
+  type RootChange,
   readUpper,
   type Upper,
   type UpperEntry,
@@ -27,68 +27,29 @@ import {
   areSame,
   attributesOf,
   isCopiedUp,
-  isSameContent,
-  linkText,
+  isSameEntry,
   look,
   modeOf,
   overLaid,
   readTree,
-  type Stamp,
   stampOf,
-  type Tree,
   type TreeEntry,
   typeOf,
   withoutMarks,
 } from './stamp.ts';
+import type { Before, NewEntry, Unit } from './unit.ts';
 import { holderMode, isPrivileged, type Looker, numberSeen, upperOf, type View } from './view.ts';
 
-/** Something that is there afterwards. */
-export interface NewEntry extends TreeEntry {
-  /** `path` is below the workspace; the content lies here. */
-  readonly source: string;
-  /** It has no marks of the overlay, lies on the journal's file system and can be moved as it is; else a copy must be taken through the view. */
-  readonly pure: boolean;
-  /** A file of the workspace that is not changed, and gets a second name here. */
-  readonly linkTo?: string;
-  /** Another name of the file that is put there. */
-  readonly nameOf?: string;
-}
-
-export interface Before {
-  readonly stamp: Stamp;
-  /** The newest change time of it and of all in it, ns. */
-  readonly newest: bigint;
-  /** Of a directory that goes as a whole. */
-  readonly tree?: Tree;
-}
-
-/** What is applied, held and undone as one. */
-export interface Unit {
-  readonly path: string;
-  readonly kind: ChangeKind;
-  readonly before?: Before;
-  readonly after?: NewEntry;
-  /** Of a new directory, outer entries first; paths below the workspace. */
-  readonly inside: readonly NewEntry[];
-  /** Of `attributes`: the times stay, for what the command saw of them was not the entry's own. */
-  readonly keepTimes?: boolean;
-  /** Of `attributes` of a directory: its extended attributes and access lists, where they are others. */
-  readonly extended?: AttributeChange;
-  /** Of `modify`: the file has other names, and is what they name. */
-  readonly writtenThrough?: true;
-  /** Of what a person decides about. */
-  readonly held?: Pick<Verdict, 'rule' | 'why'>;
-  /** A directory that was there got this name; its content is a copy, taken without any covers. */
-  readonly renamed?: true;
-  /** It was there when the run began, and is not in the workspace any more. */
-  readonly takenAway?: true;
-}
-
-export interface Difference extends Pick<Upper, 'odd' | 'rootMode'> {
+export interface Difference extends Pick<Upper, 'odd'> {
   readonly units: readonly Unit[];
   readonly lostSecrets: readonly LostSecret[];
-  /** Directories that were there and have other extended attributes now, which this machine cannot give them. */
-  readonly marked: readonly string[];
+  /** Directories that were there and have other extended attributes now, which are not given to them, and why. */
+  readonly marked: readonly MarkedDirectory[];
+}
+
+export interface MarkedDirectory {
+  readonly path: string;
+  readonly why: 'unread' | 'no python';
 }
 
 export interface DifferenceRequest {
@@ -115,16 +76,12 @@ interface Reading extends DifferenceRequest {
 
 /** @throws {Fault} `too_many_changes` and `effects_failed` */
 export async function readDifference(request: DifferenceRequest, signal: AbortSignal): Promise<Difference> {
-  const { entries, odd, rootMode } = await readUpper(request.view, request.limits);
-  if (entries.length === 0) return { units: [], odd, rootMode, lostSecrets: [], marked: [] };
+  const { entries, odd, root } = await readUpper(request.view, request.limits);
+  const ofRoot = root === undefined ? [] : rootUnit(root, request.view);
+  if (entries.length === 0) return { units: ofRoot, odd, lostSecrets: [], marked: [] };
   const upper = upperOf(request.view);
   const { workspaceRoot } = request.view;
-  const inodesOf = (some: readonly UpperEntry[]) =>
-    request.looker.inodes(
-      request.view,
-      some.map(({ path }) => path),
-      signal,
-    );
+  const inodesOf = (some: readonly UpperEntry[]) => request.looker.inodes(request.view, pathsOf(some), signal);
   const inodes = new Map(await inodesOf(entries.filter((entry) => entry.stats.isDirectory() && isUntold(entry, request.view))));
   const isGone = (entry: UpperEntry) =>
     (isWhiteout(entry) || (entry.stats.isDirectory() && inodes.get(entry.path) === String(entry.stats.ino))) &&
@@ -151,7 +108,17 @@ export async function readDifference(request: DifferenceRequest, signal: AbortSi
   const lostSecrets = entries.flatMap((entry) => lostSecret(entry, request.view));
   const found = await withAway(await unitsOf(entries, reading, new Set(outer)), { ...reading, anyGone: seen.anyGone });
   const { units, marked } = await withAttributes(found, reading);
-  return { units: withLinks(units, entries, workspaceRoot), odd, rootMode, lostSecrets, marked };
+  return { units: [...withLinks(units, entries, workspaceRoot), ...ofRoot], odd, lostSecrets, marked };
+}
+
+function rootUnit({ stats, keepTimes }: RootChange, { workspaceRoot }: View): readonly Unit[] {
+  const lower = look(workspaceRoot);
+  const after = { path: '', stats, source: workspaceRoot, pure: true };
+  return lower === undefined ? [] : [{ path: '', kind: 'attributes', before: flat(lower), after, inside: [], keepTimes }];
+}
+
+function pathsOf(entries: readonly { readonly path: string }[]): readonly string[] {
+  return entries.map(({ path }) => path);
 }
 
 /**
@@ -165,13 +132,7 @@ async function withAway(units: readonly Unit[], reading: Reading): Promise<reado
   const suspects = units.filter(isSuspect);
   if (suspects.length === 0) return units;
   const marks =
-    reading.anyGone || view.kind === 'copy'
-      ? new Map<string, Attributes>()
-      : await attributesOf(
-          reading.upper,
-          suspects.map(({ path }) => path),
-          reading,
-        );
+    reading.anyGone || view.kind === 'copy' ? new Map<string, Attributes>() : await attributesOf(reading.upper, pathsOf(suspects), reading);
   const isAway = ({ path, after }: Unit) =>
     strays.has(path) || isCopiedUp(marks.get(path)) || (view.kind === 'copy' && after !== undefined && isLaid(path, after.stats, view));
   return units.map((unit) => (suspects.includes(unit) && isAway(unit) ? { ...unit, takenAway: true } : unit));
@@ -190,13 +151,14 @@ async function withAttributes(units: readonly Unit[], reading: Reading): Promise
   const given = await readAttributeChanges(reading.programs, { upper, workspaceRoot: view.workspaceRoot, paths: directories, laid });
   const others = changed.flatMap((path): readonly Unit[] => {
     const [stats, lower, extended] = [look(`${upper}/${path}`), look(`${view.workspaceRoot}/${path}`), given.get(path)];
-    if (stats === undefined || lower === undefined || (stats.isDirectory() && extended === undefined)) return [];
+    if (stats === undefined || lower === undefined || extended === 'unread' || (stats.isDirectory() && extended === undefined)) return [];
     const both = { path, before: flat(lower), after: newEntry({ path, stats }, reading), inside: [] };
     if (extended === undefined) return lower.isFile() ? [{ ...both, kind: 'modify' }] : [];
     return [{ ...both, kind: 'attributes', keepTimes: true, ...units.find((unit) => unit.path === path), extended }];
   });
   const isOther = new Set(others.map(({ path }) => path));
-  const marked = directories.filter((path) => !isOther.has(path));
+  const left = directories.filter((path) => !isOther.has(path));
+  const marked = left.map((path): MarkedDirectory => ({ path, why: given.has(path) ? 'unread' : 'no python' }));
   return { units: [...units.filter(({ path }) => !isOther.has(path)), ...others], marked };
 }
 
@@ -328,7 +290,8 @@ async function overUnit(entry: TreeEntry, lower: BigIntStats, reading: Reading):
     return { path, kind: 'replace', ...(await beforeOf(path, reading)), after, inside: [] };
   // The place holder's size and times say nothing about the secret.
   if (isPlaceHolder(entry, reading)) return modeOf(stats) === holderMode ? undefined : { ...attributes, keepTimes: true };
-  if (!(await isSameEntry(entry, lower, reading))) return { ...attributes, kind: 'modify', ...throughName(entry, lower, reading) };
+  if (!(await isSameEntry([stats, `${reading.upper}/${path}`], [lower, `${reading.view.workspaceRoot}/${path}`])))
+    return { ...attributes, kind: 'modify', ...throughName(entry, lower, reading) };
   if (stats.isFile()) reading.alike.add(path);
   return sameMode && stats.mtimeNs === lower.mtimeNs ? undefined : attributes;
 }
@@ -387,11 +350,4 @@ async function copied(path: string, { view }: Reading): Promise<Required<Pick<Un
   const { entries } = await readTree(source);
   const inside = entries.map((entry) => ({ ...entry, path: `${path}/${entry.path}`, source: `${source}/${entry.path}`, pure: true }));
   return { after: { path, stats, source, pure: true }, inside };
-}
-
-/** Of one type; whatever its mode and times. */
-async function isSameEntry({ path, stats }: TreeEntry, lower: BigIntStats, { upper, view }: Reading): Promise<boolean> {
-  const [now, then] = [`${upper}/${path}`, `${view.workspaceRoot}/${path}`];
-  if (stats.isSymbolicLink()) return linkText(now) === linkText(then);
-  return !stats.isFile() || (stats.size === lower.size && (await isSameContent(now, then)));
 }

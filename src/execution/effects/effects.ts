@@ -8,7 +8,7 @@ import type { FileChange, FileJournal } from '#kernel/ports/file-journal';
 import type { Log } from '#kernel/ports/log';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { changeFile } from './change-file.ts';
-import { readDifference, type Unit } from './difference.ts';
+import { readDifference } from './difference.ts';
 import { type Disk, disk as realDisk } from './disk.ts';
 import { applyHeld, heldMs, hold, isHeld, readHeld } from './held.ts';
 import { claim, hasMark, isOwnedByAnother, locked, readPlan, runIds, sweepLocks } from './journal.ts';
@@ -30,6 +30,7 @@ import {
 import { showRun, textsOfRun } from './show-changes.ts';
 import { look } from './stamp.ts';
 import { isAtRest, recoverRuns, undo } from './undo.ts';
+import type { Unit } from './unit.ts';
 import { createHeldView, createLooker, type HeldView, type OverHost, overView, type ProgramLine, upperOf, type View } from './view.ts';
 
 export interface EffectsLimits extends DifferenceLimits {

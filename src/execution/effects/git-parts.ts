@@ -7,8 +7,8 @@ import { createHash } from 'node:crypto';
 import { constants, copyFileSync, mkdirSync } from 'node:fs';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
-import type { NewEntry, Unit } from './difference.ts';
 import { look, namesIn, type Stamp, stampOf, type TreeEntry, walk } from './stamp.ts';
+import type { NewEntry, Unit } from './unit.ts';
 
 /** Of a repository, a worktree or a submodule. `gitrepository-layout(5)` */
 function isIndex(path: string): boolean {

@@ -6,7 +6,6 @@ import { grantLifeMs, requestLifeMs } from '#kernel/approval/request';
 import type { HeldChanges, LeftOut, RunEffects } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import { canonicalJson, type JsonValue } from '#kernel/json';
-import type { Unit } from './difference.ts';
 import type { AttributeChange } from './directory-attributes.ts';
 import { indexDigest } from './git-parts.ts';
 import { claim, hasMark, type Plan, readPlan, runIds, type Step } from './journal.ts';
@@ -14,6 +13,7 @@ import { makePlan, nameOf, type PlanRequest } from './make-plan.ts';
 import { carryOut, directoryOf, type JournalGround } from './run-plan.ts';
 import { type ShowOptions, showChanges } from './show-changes.ts';
 import { look, modeOf, readTree, type Stamp, stampOf } from './stamp.ts';
+import type { Unit } from './unit.ts';
 
 /** As long as a person can answer, and what was granted can be used; and a little more, for the request comes after. */
 export const heldMs = requestLifeMs + grantLifeMs + 300_000;

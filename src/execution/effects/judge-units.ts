@@ -5,11 +5,12 @@ import { posix } from 'node:path';
 import type { Change, EffectJudge, JudgeGround, LeftOut, Verdict } from '#kernel/effects';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { repositoriesAround } from '../sandbox/git-directory.ts';
-import type { Difference, NewEntry, Unit } from './difference.ts';
+import type { Difference, MarkedDirectory } from './difference.ts';
 import { listIndex } from './git-parts.ts';
 import { nameOf } from './make-plan.ts';
 import { textOf } from './show-changes.ts';
 import { linkText, look, modeOf, typeOf, walk } from './stamp.ts';
+import type { NewEntry, Unit } from './unit.ts';
 import { upperOf, type View } from './view.ts';
 
 export interface Sorted {
@@ -60,7 +61,6 @@ function judgeAll(asked: Asked): Sorted {
     leftOut: [
       ...parts.flatMap(({ leftOut }) => leftOut),
       ...asked.difference.odd.map(oddName),
-      ...(asked.difference.rootMode ? [rootMode] : []),
       ...asked.difference.marked.map(markedDirectory),
     ],
   };
@@ -71,18 +71,27 @@ function oddName(directory: string): LeftOut {
   return { path: directory === '' ? '.' : directory, kind: 'create', reason: 'refused', rule: 'odd_name', why };
 }
 
-function markedDirectory(directory: string): LeftOut {
-  const why = 'extended attributes and access lists of a directory that was there need `python3`, which this machine has not';
+const whyNotMarked: Readonly<Record<MarkedDirectory['why'], string>> = {
+  'no python': 'extended attributes and access lists of a directory that was there need `python3`, which this machine has not',
+  unread: 'this user may not read its extended attributes and access lists, so they were left as they are',
+};
+
+function markedDirectory({ path: directory, why: reason }: MarkedDirectory): LeftOut {
+  const why = whyNotMarked[reason];
   return { path: `${directory}/`, kind: 'attributes', reason: 'refused', rule: 'attributes', why };
 }
 
-const rootMode: LeftOut = {
-  path: '.',
-  kind: 'attributes',
-  reason: 'refused',
+const rootMode: Verdict = {
+  action: 'refuse',
   rule: 'root_mode',
-  why: 'who may enter the workspace itself is for the user to set',
+  why: 'to let others into the workspace, or shut its owner out, is for the user',
 };
+
+/** Of the workspace itself. */
+function opensRoot({ path: at, before, after }: Unit): boolean {
+  const [was, is] = [before?.stamp.mode ?? 0, after === undefined ? 0 : modeOf(after.stats)];
+  return at === '' && ((is & ~was & 0o7077) !== 0 || (is & 0o700) !== 0o700);
+}
 
 interface Asked extends JudgeRequest {
   /** Outside of the workspace: what links that were in it before led to. */
@@ -91,7 +100,7 @@ interface Asked extends JudgeRequest {
 }
 
 function judgeUnit(unit: Unit, request: Asked): Sorted {
-  const whole = wholeVerdict(unit, request);
+  const whole = opensRoot(unit) ? rootMode : wholeVerdict(unit, request);
   return whole.action === 'apply' ? takeOut(unit, request) : allOut(unit, whole);
 }
 

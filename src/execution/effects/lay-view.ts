@@ -35,6 +35,7 @@ export async function openView(place: ViewPlace, hide: readonly string[], progra
     ...(isWithin(place) ? { concealed: runsFolder } : {}),
     holders,
     hidden: new Set(there),
+    laidRoot: look(upper),
     laid: kind === 'copy' ? await lookAtAll(upper) : new Map(parents.flatMap((parent) => laidDirectory(upper, parent))),
   };
 }

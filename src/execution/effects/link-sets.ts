@@ -2,9 +2,12 @@
  * Files with several names. Over an overlay each name gets a copy of its own as soon as it is written to; on the disk what is written through one
  * name is seen through all of them. So the other names get the new file, too, as far as they lie in the workspace.
  */
+
+import type { BigIntStats } from 'node:fs';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
-import type { Before, DifferenceRequest, NewEntry, Unit } from './difference.ts';
-import { look, stampOf } from './stamp.ts';
+import type { DifferenceRequest } from './difference.ts';
+import { isSameContent, look, stampOf } from './stamp.ts';
+import type { Before, NewEntry, Unit } from './unit.ts';
 import { upperOf } from './view.ts';
 
 type LinkGround = Pick<DifferenceRequest, 'view' | 'programs'>;
@@ -22,13 +25,71 @@ export async function withLinkSets(units: readonly Unit[], ground: LinkGround): 
   const isFile = (unit: Unit): unit is Changed => unit.before !== undefined && unit.after?.stats.isFile() === true;
   const sets = Map.groupBy(units.filter(isFile), ({ before }) => before.stamp.inode);
   const setOf = (unit: Changed) => sets.get(unit.before.stamp.inode) ?? [unit];
-  const written = units.filter(isFile).filter((unit) => unit.writtenThrough === true && setOf(unit).length === 1);
-  // Of one file there is one mode and one time: the last.
+  // Written through several names they are one file as root, where the overlay keeps note of that, and else a copy each.
+  const isOne = ([first, ...others]: readonly Changed[]) =>
+    others.every(({ kind, after }) => kind === 'modify' && after.stats.ino === first?.after.stats.ino);
+  const isFirst = (unit: Changed) => setOf(unit)[0] === unit && isOne(setOf(unit));
+  const written = units.filter(isFile).filter((unit) => unit.writtenThrough === true && isFirst(unit));
+  const firstOf = (unit: Changed) => written.find((first) => first !== unit && first.before.stamp.inode === unit.before.stamp.inode);
   const settled = units.map((unit): Unit => {
-    if (unit.kind !== 'attributes' || !isFile(unit)) return unit;
-    return { ...unit, after: { ...setOf(unit).reduce(newer).after, path: unit.path } };
+    if (!isFile(unit)) return unit;
+    // Of one file there is one mode and one time: the last.
+    if (unit.kind === 'attributes') return { ...unit, after: { ...setOf(unit).reduce(newer).after, path: unit.path } };
+    const first = unit.kind === 'modify' ? firstOf(unit) : undefined;
+    return first === undefined ? unit : { ...unit, after: { ...unit.after, pure: true, nameOf: first.path } };
   });
-  return [...settled, ...(await otherNames(written, settled, ground))];
+  return withMovedNames([...settled, ...(await otherNames(written, settled, ground))], ground);
+}
+
+interface Gone {
+  readonly path: string;
+  readonly stats: BigIntStats;
+}
+
+/**
+ * Where a file went that has other names, what was put elsewhere and is the same is taken for it: `mv` of a directory keeps no names together, as the
+ * view gives it a copy.
+ */
+async function withMovedNames(units: readonly Unit[], ground: LinkGround): Promise<readonly Unit[]> {
+  const gone = units.flatMap((unit) => goneFiles(unit, ground));
+  if (gone.length === 0 || gone.length > mostSets) return units;
+  const isOfOne = ({ stats }: NewEntry, { stats: was }: Gone) =>
+    stats.isFile() && stats.size === was.size && stats.mtimeNs === was.mtimeNs && stats.mode === was.mode;
+  const isPut = ({ linkTo, nameOf }: NewEntry) => linkTo === undefined && nameOf === undefined;
+  const put = units.flatMap(({ kind, after, inside }) => (after === undefined || kind === 'attributes' ? [] : [after, ...inside]));
+  const moved = new Map<string, Gone>();
+  for (const entry of put.filter(isPut)) {
+    const was = gone.find((one) => isOfOne(entry, one));
+    if (was !== undefined && (await isSameContent(entry.source, `${ground.view.workspaceRoot}/${was.path}`))) moved.set(entry.path, was);
+  }
+  if (moved.size === 0) return units;
+  const numbers = [...new Set([...moved.values()].map(({ stats }) => String(stats.ino)))];
+  const names = await namesStaying(numbers, units, ground);
+  const linked = (entry: NewEntry): NewEntry => {
+    const linkTo = names.get(String(moved.get(entry.path)?.stats.ino));
+    return linkTo === undefined ? entry : { ...entry, pure: true, linkTo };
+  };
+  return units.map((unit) => {
+    if (unit.after === undefined || unit.kind === 'attributes') return unit;
+    return { ...unit, after: linked(unit.after), inside: unit.inside.map(linked) };
+  });
+}
+
+function goneFiles({ kind, path, before }: Unit, { view }: LinkGround): readonly Gone[] {
+  if (before === undefined || kind === 'attributes') return [];
+  const stats = look(`${view.workspaceRoot}/${path}`);
+  const inside = before.tree?.entries.map((entry) => ({ ...entry, path: `${path}/${entry.path}` })) ?? [];
+  return [...(stats === undefined ? [] : [{ path, stats }]), ...inside].filter((one) => one.stats.isFile() && one.stats.nlink > 1n);
+}
+
+/** By inode number one name of the file at which nothing happens. */
+async function namesStaying(numbers: readonly string[], units: readonly Unit[], ground: LinkGround): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>();
+  for (const name of (await namesOf(numbers, ground)).filter((one) => !isTouched(one, units, ground))) {
+    const inode = String(look(`${ground.view.workspaceRoot}/${name}`)?.ino);
+    if (numbers.includes(inode)) found.set(inode, name);
+  }
+  return found;
 }
 
 function newer(one: Changed, other: Changed): Changed {
@@ -39,26 +100,29 @@ function newer(one: Changed, other: Changed): Changed {
 async function otherNames(written: readonly Changed[], units: readonly Unit[], ground: LinkGround): Promise<readonly Unit[]> {
   if (written.length === 0 || written.length > mostSets) return [];
   const { workspaceRoot } = ground.view;
-  const upper = upperOf(ground.view);
-  const gone = new Set(units.filter(({ kind }) => kind !== 'attributes').map(({ path }) => path));
-  const isTouched = (name: string) =>
-    look(`${upper}/${name}`) !== undefined || name.split('/').some((_part, index, parts) => gone.has(parts.slice(0, index + 1).join('/')));
   const found: Unit[] = [];
-  for (const name of await namesOf(written, ground)) {
+  const numbers = written.map(({ before }) => before.stamp.inode);
+  for (const name of await namesOf(numbers, ground)) {
     const stats = look(`${workspaceRoot}/${name}`);
     const one = written.find(({ before }) => before.stamp.inode === String(stats?.ino));
-    if (stats === undefined || one === undefined || one.path === name || isTouched(name)) continue;
+    if (stats === undefined || one === undefined || one.path === name || isTouched(name, units, ground)) continue;
     const before = { stamp: stampOf(stats), newest: stats.ctimeNs };
     found.push({ path: name, kind: 'modify', before, after: { ...one.after, path: name, pure: true, nameOf: one.path }, inside: [] });
   }
   return found;
 }
 
+/** Something else happened at the name. */
+function isTouched(name: string, units: readonly Unit[], { view }: LinkGround): boolean {
+  const isAtOrAbove = ({ kind, path }: Unit) => kind !== 'attributes' && (name === path || name.startsWith(`${path}/`));
+  return look(`${upperOf(view)}/${name}`) !== undefined || units.some(isAtOrAbove);
+}
+
 const limits = { timeoutMs: 60_000, keepBytes: 1_000_000 };
 
 /** Below the workspace, on its own file system; none where there are too many. */
-async function namesOf(written: readonly Changed[], { view, programs }: LinkGround): Promise<readonly string[]> {
-  const numbers = written.flatMap(({ before }, index) => [...(index === 0 ? [] : ['-o']), '-inum', before.stamp.inode]);
+async function namesOf(inodes: readonly string[], { view, programs }: LinkGround): Promise<readonly string[]> {
+  const numbers = inodes.flatMap((inode, index) => [...(index === 0 ? [] : ['-o']), '-inum', inode]);
   const skip = view.concealed === undefined ? [] : ['-path', `./${view.concealed}`, '-prune', '-o'];
   const args = ['.', '-xdev', ...skip, '-type', 'f', '(', ...numbers, ')', '-print0'];
   const line = { program: 'find', args, cwd: view.workspaceRoot, env: launcherEnvironment, ...limits };

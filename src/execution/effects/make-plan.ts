@@ -6,12 +6,12 @@ import { type HeldTree, holdTree } from '#files/held-tree';
 import type { ChangeList } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
-import type { NewEntry, Unit } from './difference.ts';
 import { disk } from './disk.ts';
 import { keepIndexes, rankOf } from './git-parts.ts';
 import type { Plan, Step } from './journal.ts';
 import { parentOf } from './read-upper.ts';
 import { copyDirectories, look, modeOf, readAttributes, readTree, type Stamp, stampOf, treeOf, withoutMarks } from './stamp.ts';
+import type { NewEntry, Unit } from './unit.ts';
 import { type Looker, upperOf, type View } from './view.ts';
 
 export interface PlanRequest {
@@ -192,7 +192,7 @@ interface Staging extends StageGround {
 /** New directories that `mkdir` alone does not make as they are. */
 async function withAttributes(units: readonly Unit[], { view, programs }: PlanRequest): Promise<ReadonlySet<string>> {
   const made = units
-    .filter(({ renamed, kind }) => renamed !== true && kind !== 'attributes')
+    .filter((unit) => !isMovedWhole(unit) && unit.kind !== 'attributes')
     .flatMap(({ after, inside }) => (after?.stats.isDirectory() ? [after, ...inside] : []))
     .filter(({ stats }) => stats.isDirectory());
   const found = new Set<string>();
@@ -229,7 +229,7 @@ async function stageUnit(unit: Unit, top: NewEntry, staging: Staging): Promise<S
     stageFile(top, staging, stage);
     return stampOf(lookSurely(stage));
   }
-  const moved = unit.renamed === true ? await moveWhole(unit, top, stage) : undefined;
+  const moved = isMovedWhole(unit) ? await moveWhole(unit, top, stage) : undefined;
   if (moved !== undefined) return moved;
   const place = (entry: NewEntry) => (entry.path === top.path ? stage : `${stage}${entry.path.slice(top.path.length)}`);
   const giveTimes = await noteTimes(unit, top, staging);
@@ -251,6 +251,11 @@ async function stageUnit(unit: Unit, top: NewEntry, staging: Staging): Promise<S
     stats: entry.pure && entry.stats.isFile() && entry.linkTo === undefined ? entry.stats : lookSurely(place(entry)),
   }));
   return { ...stampOf(lookSurely(stage)), tree: treeOf(staged, 0n).digest };
+}
+
+/** What is another name of something that stays is put in by itself. */
+function isMovedWhole({ renamed, inside }: Unit): boolean {
+  return renamed === true && inside.every(({ linkTo }) => linkTo === undefined);
 }
 
 /** Of a directory that got another name: the copy of it has no marks, and the access lists that it had. */
@@ -322,6 +327,7 @@ export function listsOf(units: readonly Unit[]): ChangeList {
 }
 
 export function nameOf({ path, after, before, kind }: Unit): string {
+  if (path === '') return '.';
   const isWhole = kind !== 'attributes' && (after?.stats.isDirectory() ?? before?.stamp.type === 'directory');
   return isWhole ? `${path}/` : path;
 }

@@ -24,8 +24,14 @@ export interface Upper {
   readonly entries: readonly UpperEntry[];
   /** Names that are no text, in these directories. */
   readonly odd: readonly string[];
-  /** The command changed the mode of the workspace's own directory. */
-  readonly rootMode: boolean;
+  /** Of the workspace's own directory, where the command changed its mode or set its time; its path is empty. */
+  readonly root?: RootChange;
+}
+
+export interface RootChange {
+  readonly stats: BigIntStats;
+  /** Its time is not of the command's setting. */
+  readonly keepTimes: boolean;
 }
 
 /** A place holder that lies elsewhere now, or was written to: nothing sensible can be made of those. */
@@ -37,10 +43,17 @@ export interface LostSecret {
 /** @throws {Fault} `too_many_changes` */
 export async function readUpper(view: View, limits: DifferenceLimits): Promise<Upper> {
   const upper = upperOf(view);
-  const [ours, theirs] = [upper, view.workspaceRoot].map((place) => Number(look(place)?.mode ?? 0n) & 0o777);
+  const root = changeOfRoot(view);
   const { entries, odd } = await readAll(upper, limits);
   const changed = view.kind === 'copy' ? changedInCopy(entries, view) : entries.filter((entry) => !isAsLaid(entry, view));
-  return { entries: changed, odd, rootMode: ours !== theirs };
+  return { entries: changed, odd, ...(root === undefined ? {} : { root }) };
+}
+
+function changeOfRoot(view: View): RootChange | undefined {
+  const [stats, laid] = [look(upperOf(view)), view.laidRoot];
+  if (stats === undefined || laid === undefined) return undefined;
+  const keepTimes = !hasSetTime(stats, laid, view);
+  return keepTimes && modeOf(stats) === modeOf(laid) ? undefined : { stats, keepTimes };
 }
 
 async function readAll(upper: string, limits: DifferenceLimits) {

@@ -7,9 +7,9 @@ import type { Log } from '#kernel/ports/log';
 import { say } from '#kernel/text/message';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
 import { applySteps, type Hands, isAsPlanned, parentsNow, type Work, whileOpen } from './carry-out.ts';
-import type { Unit } from './difference.ts';
 import type { Parent, Plan } from './journal.ts';
 import { changedTrees, takeBack } from './take-back.ts';
+import type { Unit } from './unit.ts';
 
 export interface JournalGround extends Hands {
   /** Links resolved. */
@@ -35,7 +35,13 @@ const strayWhy = 'a directory on the way to it is a link or something else by no
 
 /** @param tree in which it was looked for, where it was */
 export function conflictOf({ path, kind }: Pick<Unit, 'path' | 'kind'>, tree?: Work['tree']): LeftOut {
-  return { path, kind, reason: 'conflict', rule: 'conflict', why: tree?.strayed(path) === true ? strayWhy : conflictWhy };
+  return {
+    path: path === '' ? '.' : path,
+    kind,
+    reason: 'conflict',
+    rule: 'conflict',
+    why: tree?.strayed(path) === true ? strayWhy : conflictWhy,
+  };
 }
 
 /** Half of what git wrote is a broken repository. */
@@ -199,7 +205,9 @@ function syncParents(work: Work): Plan['parents'] {
 
 export function without(plan: Plan, numbers: readonly number[]): Plan {
   if (numbers.length === 0) return plan;
-  const gone = plan.steps.filter(({ number }) => numbers.includes(number)).flatMap(({ path }) => [path, `${path}/`]);
+  const gone = plan.steps
+    .filter(({ number }) => numbers.includes(number))
+    .flatMap(({ path }) => (path === '' ? ['.'] : [path, `${path}/`]));
   const less = (names: readonly string[]) => names.filter((name) => !gone.includes(name));
   const { created, changed, deleted } = plan.lists;
   return {

@@ -104,7 +104,7 @@ function shownOf(entry: Entry, withDeleted: boolean, lines: number): ShownChange
   const { path, kind, was, is, why } = entry;
   const diff = kind === 'attributes' || (kind === 'delete' && !withDeleted) ? undefined : diffOf(entry, Math.min(lines, mostLinesOfOne));
   return {
-    path: (is ?? was)?.type === 'directory' ? `${path}/` : path,
+    path: (is ?? was)?.type === 'directory' ? `${path === '' ? '.' : path}/` : path,
     kind,
     facts: factsOf(entry, diff !== undefined),
     ...(why === undefined ? {} : { why }),

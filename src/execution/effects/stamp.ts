@@ -176,6 +176,14 @@ export async function isSameContent(one: string, other: string): Promise<boolean
   }
 }
 
+type Placed = readonly [stats: BigIntStats, place: string];
+
+/** Of one type; whatever its mode and times. */
+export async function isSameEntry([stats, one]: Placed, [lower, other]: Placed): Promise<boolean> {
+  if (stats.isSymbolicLink()) return linkText(one) === linkText(other);
+  return !stats.isFile() || (stats.size === lower.size && (await isSameContent(one, other)));
+}
+
 // Extended attributes and access lists, which Node can neither read nor write: as `tar` notes them in an archive, without content. A `tar` that
 // does not know them (busybox) finds none. Source: pax(1), GNU tar's `SCHILY.xattr` and `SCHILY.acl` records.
 /** The attributes of one entry, by name; the values in no readable form. */

@@ -23,12 +23,15 @@ export async function takeBack(work: Work, parents: readonly Parent[]): Promise<
     if (places !== undefined && step.act === 'set') times.push(...unset(work, step, places));
     else if (!isBack(work, step, places)) left.push(step.path);
   }
-  await giveAttributes(
-    work,
-    work.plan.steps.flatMap((step) => attributesBefore(work, step)),
-  );
-  for (const parent of parents) giveMode(work, parent);
-  await setTimes(work, [...times, ...parents]);
+  try {
+    await giveAttributes(
+      work,
+      work.plan.steps.flatMap((step) => attributesBefore(work, step)),
+    );
+  } finally {
+    for (const parent of parents) giveMode(work, parent);
+    await setTimes(work, [...times, ...parents]);
+  }
   // Only now: a directory may be led away while the times are set.
   const isLost = ({ path }: Parent) => work.tree.strayed(path) || lookAt(work, path) === undefined;
   const gone = parents.filter((parent) => isLost(parent) || lookAt(work, parent.path)?.isDirectory() !== true);

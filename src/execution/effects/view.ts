@@ -45,6 +45,8 @@ export interface View extends ViewPlace {
   readonly concealed?: string;
   /** In `upper` before anything was started, by path: the directories above place holders; of a copy all. */
   readonly laid: ReadonlyMap<string, BigIntStats>;
+  /** `upper` itself, then. */
+  readonly laidRoot?: BigIntStats | undefined;
 }
 
 export function upperOf({ scratch }: Pick<ViewPlace, 'scratch'>): string {
@@ -125,9 +127,13 @@ function escaped(place: string): string {
   return place.replace(/[ \t\n\\#]/g, (char) => `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`);
 }
 
-/** @param work its name in `scratch`; a work directory serves one mount */
-function viewLayer(view: ViewPlace, work: string): Layer {
-  const marks = `,${isPrivileged() ? 'redirect_dir=on' : 'userxattr'}${isFar(view) ? ',xino=on' : ''}`;
+/**
+ * `index=on`: the names of one file stay one file when it is written to; its notes lie in the work directory, so only the first mount has it.
+ * @param work its name in `scratch`; a work directory serves one mount
+ */
+function viewLayer(view: ViewPlace, work: 'work' | 'look'): Layer {
+  const ofRoot = `redirect_dir=on,index=${work === 'work' ? 'on' : 'off'}`;
+  const marks = `,${isPrivileged() ? ofRoot : 'userxattr'}${isFar(view) ? ',xino=on' : ''}`;
   return { at: view.workspaceRoot, upper: upperOf(view), work: `${view.scratch}/${work}`, options: marks };
 }
 

@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { programRunner } from '#execution/run-child';
+import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { temporaryDirectory } from '../execution/support/temporary.ts';
 import { openBench, snapshot, type Way } from './support/effects-bench.ts';
 import { otherUser, runApart } from './support/run-as.ts';
@@ -117,11 +119,49 @@ describe.each<Way>(['overlay', 'scratch', 'copy'])('of directories that were the
     expect(snapshot(workspace)).toEqual(before);
   });
 
-  it('the workspace’s own keeps its mode, and that is said', async () => {
+  it('their times are set back though their attributes cannot be, and the next undo brings those', async () => {
+    const root = temporaryDirectory('effects-');
+    const workspace = makeWorkspace(root);
+    const before = [marksIn(workspace), snapshot(workspace)];
+    let hasPython = true;
+    const run: ProgramRunner['run'] = (line, signal) =>
+      hasPython || line.program !== 'python3' ? programRunner.run(line, signal) : Promise.reject(new Error('no such program'));
+    const bench = openBench({ root, way, programs: { ...programRunner, run } });
+    const done = await bench.run(`touch -d @1000 d; python3 -c "import os; os.setxattr('a', 'user.note', b'x')"`);
+    expect(done).toMatchObject({ changed: expect.arrayContaining(['a', 'd']), leftOut: [] });
+    hasPython = false;
+    await expect(bench.effects.undo(done.runId ?? '', { force: false })).rejects.toThrow('no such program');
+    expect(snapshot(workspace)).toEqual(before[1]);
+    hasPython = true;
+    await bench.effects.undo(done.runId ?? '', { force: false });
+    expect([marksIn(workspace), snapshot(workspace)]).toEqual(before);
+  });
+
+  it.each([
+    ['is closed to others', 'chmod 700 .; echo n > n', { created: ['n'], changed: ['.'] }],
+    ['is touched', 'touch -d @1000.000000001 .', { created: [], changed: ['.'] }],
+  ])('the workspace’s own %s, and undo opens it again', async (_name, command, lists) => {
+    const root = temporaryDirectory('effects-');
+    const workspace = makeWorkspace(root);
+    execFileSync('chmod', ['750', workspace]);
+    const before = snapshot(workspace, { inodes: true });
+    const { run, effects } = openBench({ root, way });
+    const done = await run(command);
+    expect(done).toMatchObject({ ...lists, leftOut: [] });
+    const { mode, mtimeNs } = lstatSync(workspace, { bigint: true });
+    expect(command.startsWith('chmod') ? mode & 0o777n : mtimeNs).toBe(command.startsWith('chmod') ? 0o700n : 1_000_000_000_001n);
+    await effects.undo(done.runId ?? '', { force: false });
+    expect(snapshot(workspace, { inodes: true })).toEqual(before);
+  });
+
+  it.each([
+    ['opened to others', 'chmod 777 .; echo n > n'],
+    ['closed to its owner', 'chmod 500 .; chmod 700 .; echo n > n; chmod 0 .'],
+  ])('the workspace’s own is not %s, and that is said', async (_name, command) => {
     const root = temporaryDirectory('effects-');
     const workspace = makeWorkspace(root);
     const before = lstatSync(workspace).mode;
-    const done = await openBench({ root, way }).run('chmod 700 .; echo n > n');
+    const done = await openBench({ root, way }).run(command);
     expect(done).toMatchObject({ created: ['n'], leftOut: [{ path: '.', reason: 'refused', rule: 'root_mode' }] });
     expect(lstatSync(workspace).mode).toBe(before);
   });
@@ -169,7 +209,8 @@ describe('access lists', () => {
 
 describe('extended attributes, holes and second names', () => {
   const attr = (name: string, value: string) => `python3 -c "import os; os.setxattr('${name}', 'user.note', b'${value}')"`;
-  const before = `mkdir -p d/in; echo f > f; echo g > d/g; echo h > d/in/h; echo i > d/in/i; ${attr('f', 'one')}; ${attr('d/in', 'two')}; ${attr('d/in/h', 'three')}; echo l > l; ln l l2`;
+  const before = `mkdir -p d/in; echo f > f; echo g > d/g; echo h > d/in/h; echo i > d/in/i; ${attr('f', 'one')}; ${attr('d/in', 'two')}; ${attr('d/in/h', 'three')}; echo l > l; ln l l2
+    mkdir z; ${attr('z', 'four')}; chmod 000 z`;
   const lines: readonly (readonly [string, string])[] = [
     ['of a file that changes stay', 'echo more >> f; echo more >> d/in/h; touch d/g'],
     ['are given to a file that was there', `${attr('d/g', 'new')}; ${attr('d/in/h', 'other')}; chmod 600 d/in/h`],
@@ -178,6 +219,7 @@ describe('extended attributes, holes and second names', () => {
     ['are given to directories that were there', `${attr('d', 'new')}; ${attr('d/in', 'other')}; chmod 700 d; chmod 555 d/in`],
     ['are given to a directory in which something changes', `${attr('d', 'new')}; echo n > d/n; rm d/g; echo more >> d/in/h`],
     ['are taken from a directory', `python3 -c "import os; os.removexattr('d/in', 'user.note')"; rm d/in/i`],
+    ['of one that is closed, and of another one', `chmod 700 z; ${attr('z', 'new')}; echo n > z/n; chmod 000 z; ${attr('d', 'other')}`],
     ['of new files and directories', `mkdir -p n/m; echo x > n/m/x; ${attr('n/m', 'dir')}; ${attr('n', 'top')}; ${attr('n/m/x', 'file')}`],
     ['of a new directory that is closed', `mkdir -p n/m; ${attr('n/m', 'dir')}; chmod 500 n/m n`],
     ['of copies', 'cp -a d copy; cp -a f f3'],
@@ -264,6 +306,50 @@ for top,dirs,files in sorted(os.walk(sys.argv[1])):
   for name in [top]+[os.path.join(top,f) for f in sorted(files)]:
     for mark in sorted(os.listxattr(name,follow_symlinks=False)): print(name,mark,os.getxattr(name,mark,follow_symlinks=False).hex())`;
   return execFileSync('python3', ['-c', script, workspace], { encoding: 'utf8' });
+}
+
+describe('files of several names are one file where plain bash leaves one', () => {
+  const make = `mkdir -p s/in d; echo same > one; ln one two; ln one s/three; echo pair > d/p; ln d/p s/in/q
+    git init -q r; git -C r -c user.name=a -c user.email=b commit -q --allow-empty -m x; git clone -q --bare r bare`;
+  const both: readonly (readonly [string, string])[] = [
+    ['a directory gets another place', 'mv s d/'],
+    ['a directory gets another name, and so does one with another name in it', 'mv s/in in; mv s t'],
+    ['one of its names moves', 'mv one d/'],
+  ];
+  const alone: readonly (readonly [string, string])[] = [
+    ['a clone of a repository that shares its objects', 'git clone -q ./bare new'],
+    ['written through two of its names', 'echo a >> one; echo b >> s/three'],
+    ['written through a name that moves', 'echo a >> one; mv one d/; ln two four'],
+  ];
+  // Without root the kernel keeps no note of which copies belong together; the runner does a clone again, on a copy.
+  const lines = [undefined, otherUser].flatMap((user) =>
+    [...both, ...(user === undefined ? alone : [])].map(([name, command]) => [name, user ?? 'root', command, user] as const),
+  );
+
+  it.each(lines)('%s (%s)', (_name, _who, command, user) => {
+    const root = temporaryDirectory('effects-');
+    const [workspace, other] = [path.join(root, 'ws'), path.join(temporaryDirectory('plain-'), 'ws')];
+    mkdirSync(workspace);
+    execFileSync('bash', ['-ec', make], { cwd: workspace });
+    execFileSync('cp', ['-a', workspace, other]);
+    if (user !== undefined) execFileSync('chown', ['-R', `${user}:${user}`, root]);
+    const was = [snapshot(workspace, { inodes: true }), namesIn(workspace)];
+    execFileSync('bash', ['-ec', command], { cwd: other });
+    const done = runApart({ root, commands: [command] }, user)?.done[0];
+    expect(done).toMatchObject({ exitCode: 0, stderr: '', leftOut: [] });
+    expect(namesIn(workspace)).toEqual(namesIn(other));
+    runApart({ root, commands: [], undo: done?.runId ?? '' }, user);
+    expect([snapshot(workspace, { inodes: true }), namesIn(workspace)]).toEqual(was);
+  });
+});
+
+/** Of each file with several names all of them, but for those that git calls by the time. */
+function namesIn(workspace: string): readonly string[] {
+  const found = execFileSync('find', ['.', '-type', 'f', '-links', '+1', '-printf', '%i %p\n'], { cwd: workspace, encoding: 'utf8' });
+  const named = found.split('\n').map((line) => line.split(' '));
+  const files = Map.groupBy(named, ([inode]) => inode).values();
+  const together = [...files].map((names) => names.map(([, name = '']) => name).toSorted((one, other) => one.localeCompare(other)));
+  return together.map((names) => names.join(' ')).toSorted((one, other) => one.localeCompare(other));
 }
 
 describe('renames of directories by rename(2)', () => {
