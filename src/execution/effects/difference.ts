@@ -70,8 +70,8 @@ interface Reading extends DifferenceRequest {
   readonly newDirectories: Set<string>;
   /** Directories that were there, and that somebody took away meanwhile. */
   readonly strays: Set<string>;
-  /** Directories that were there, and files that look the same but for their mode and times perhaps: something was done to them. */
-  readonly alike: Set<string>;
+  /** Directories that were there, and files that look the same but for their mode and times perhaps: as the command left them, before we opened any. */
+  readonly alike: Map<string, BigIntStats>;
 }
 
 /** @throws {Fault} `too_many_changes` and `effects_failed` */
@@ -93,7 +93,7 @@ export async function readDifference(request: DifferenceRequest, signal: AbortSi
     anyGone: entries.some(isGone),
     newDirectories: new Set(),
     strays: new Set(),
-    alike: new Set(),
+    alike: new Map(),
   };
   // `mv a b; echo > a` leaves no mark that the old one is gone. Only as root inode numbers tell them apart then.
   const isOver = (entry: UpperEntry) => !(entry.stats.isDirectory() || isWhiteout(entry) || isNewPlace(entry.path, seen));
@@ -140,7 +140,7 @@ async function withAway(units: readonly Unit[], reading: Reading): Promise<reado
 
 /** Extended attributes and access lists show in nothing that Node can see. */
 async function withAttributes(units: readonly Unit[], reading: Reading): Promise<Pick<Difference, 'units' | 'marked'>> {
-  const paths = [...reading.alike];
+  const paths = [...reading.alike.keys()];
   if (paths.length === 0) return { units, marked: [] };
   const { view, upper } = reading;
   const [now, then] = await Promise.all([attributesOf(upper, paths, reading), attributesOf(view.workspaceRoot, paths, reading)]);
@@ -150,7 +150,7 @@ async function withAttributes(units: readonly Unit[], reading: Reading): Promise
   const directories = changed.filter((path) => look(`${upper}/${path}`)?.isDirectory());
   const given = await readAttributeChanges(reading.programs, { upper, workspaceRoot: view.workspaceRoot, paths: directories, laid });
   const others = changed.flatMap((path): readonly Unit[] => {
-    const [stats, lower, extended] = [look(`${upper}/${path}`), look(`${view.workspaceRoot}/${path}`), given.get(path)];
+    const [stats, lower, extended] = [reading.alike.get(path), look(`${view.workspaceRoot}/${path}`), given.get(path)];
     if (stats === undefined || lower === undefined || extended === 'unread' || (stats.isDirectory() && extended === undefined)) return [];
     const both = { path, before: flat(lower), after: newEntry({ path, stats }, reading), inside: [] };
     if (extended === undefined) return lower.isFile() ? [{ ...both, kind: 'modify' }] : [];
@@ -292,7 +292,7 @@ async function overUnit(entry: TreeEntry, lower: BigIntStats, reading: Reading):
   if (isPlaceHolder(entry, reading)) return modeOf(stats) === holderMode ? undefined : { ...attributes, keepTimes: true };
   if (!(await isSameEntry([stats, `${reading.upper}/${path}`], [lower, `${reading.view.workspaceRoot}/${path}`])))
     return { ...attributes, kind: 'modify', ...throughName(entry, lower, reading) };
-  if (stats.isFile()) reading.alike.add(path);
+  if (stats.isFile()) reading.alike.set(path, stats);
   return sameMode && stats.mtimeNs === lower.mtimeNs ? undefined : attributes;
 }
 
@@ -308,7 +308,7 @@ function throughName({ stats }: TreeEntry, lower: BigIntStats, { view }: Reading
 function mergedUnit(entry: TreeEntry, lower: BigIntStats, reading: Reading): Unit | undefined {
   const { path, stats } = entry;
   const keepTimes = !hasSetTime(stats, reading.view.laid.get(path) ?? lower, reading.view);
-  reading.alike.add(path);
+  reading.alike.set(path, stats);
   if (keepTimes && modeOf(stats) === modeOf(lower)) return undefined;
   return { path, kind: 'attributes', before: flat(lower), after: newEntry(entry, reading), inside: [], keepTimes };
 }
