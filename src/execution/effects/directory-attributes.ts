@@ -61,7 +61,7 @@ interface ChangesOf {
 }
 
 /** `unread`: this user may not read those of this one. */
-export type ReadChange = AttributeChange | 'unread';
+type ReadChange = AttributeChange | 'unread';
 
 /**
  * In a user namespace of our own where need be: an owner may read those of a directory that is closed to him.
