@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'iovalkey';
-import { freePort, samplePasswords, serverProgram, startValkey, untilReady, type ValkeyServer } from './valkey-server.ts';
+import { serverProgram } from './valkey-program.ts';
+import { freePort, samplePasswords, startValkey, untilReady, type ValkeyServer } from './valkey-server.ts';
 
 const patienceMs = 120_000;
 

@@ -1,18 +1,18 @@
 /** A real Valkey (or Redis 7) on loopback, with the documented users, a port and a folder of its own. */
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
-import { tmpdir, userInfo } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Redis } from 'iovalkey';
 import type { Credential, CredentialName, CredentialSource } from '#stores/valkey/store-url';
 import { createAuthority } from '../../../src/demo/certificate.ts';
+import { serverProgram } from './valkey-program.ts';
 
 const fixtures = new URL('../../fixtures/valkey/', import.meta.url);
-const programs = ['valkey-server', 'redis-server'];
 
 /** The sample passwords of the fixture. */
 export const samplePasswords: Readonly<Record<CredentialName, Credential>> = {
@@ -59,17 +59,20 @@ export interface ValkeyServerOptions {
   readonly prefix?: string;
   /** It copies this one from the start. */
   readonly replicaOf?: ValkeyServer;
+  /** Another than the usual one; its users may ask with `WAITAOF`. */
+  readonly program?: string;
   /** Starts it on another machine (`startIsland`). From here it is reached by its Unix socket. */
   readonly wrap?: readonly string[];
 }
 
-/** Starts it and waits until it listens. `npm test` installs nothing by itself except here, as root on Debian. */
+/** Starts it and waits until it listens. */
 export async function startValkey(options: ValkeyServerOptions = {}): Promise<ValkeyServer> {
-  const program = serverProgram();
+  const program = options.program ?? serverProgram();
   const folder = mkdtempSync(join(tmpdir(), 'banksman-valkey-'));
   const port = await freePort();
   const caFile = join(folder, 'ca.pem');
-  writeFileSync(join(folder, 'users.acl'), aclText(options.prefix ?? 'molis'));
+  const rules = aclText(options.prefix ?? 'molis');
+  writeFileSync(join(folder, 'users.acl'), options.program === undefined ? rules : rules.replaceAll(' +wait ', ' +wait +waitaof '));
   if (options.tls) writeCertificates(folder);
   writeFileSync(join(folder, 'server.conf'), configuration(folder, port, options));
   let child: ChildProcess;
@@ -181,35 +184,6 @@ export async function untilReady(child: ChildProcess, ready = /Ready to accept c
   });
   child.once('exit', () => reject(new Error(`the server ended: ${lines.join(' | ')}`)));
   await promise;
-}
-
-export function serverProgram(): string {
-  const found = programs.find(isThere) ?? (install('redis-server') ? programs.find(isThere) : undefined);
-  if (found !== undefined) return found;
-  throw new Error(
-    'these tests need a real server: install valkey-server or redis-server 7 or newer (Debian: apt-get install redis-server)',
-  );
-}
-
-function isThere(program: string): boolean {
-  return spawnSync(program, ['--version'], { stdio: 'ignore' }).status === 0;
-}
-
-/** As root on Debian only: a developer's machine is left alone. */
-function install(name: string): boolean {
-  if (userInfo().uid !== 0 || !existsSync('/usr/bin/apt-get')) return false;
-  // The package starts a server of its own otherwise.
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
-  const apt = (...words: string[]): boolean => {
-    try {
-      execFileSync('apt-get', ['-o', 'DPkg::Lock::Timeout=120', ...words], { env, stdio: 'ignore' });
-      return true;
-    } catch {
-      return false;
-    }
-  };
-  const wanted = ['install', '-y', '--no-install-recommends', name];
-  return apt(...wanted) || (apt('update') && apt(...wanted));
 }
 
 export async function freePort(): Promise<number> {

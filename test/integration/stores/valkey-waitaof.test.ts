@@ -1,12 +1,17 @@
 /**
- * `WAITAOF` against a server by script, since the one that these tests run on may be older than 7.2: what it answers is as documented
- * (https://valkey.io/commands/waitaof/). That an older one is asked with `WAIT` is tried with real servers (`valkey-replicas.test.ts`).
+ * `WAITAOF` (https://valkey.io/commands/waitaof/): with real servers that have it, where one is to be had, and for each answer with one by script. That an
+ * older server is asked with `WAIT` is tried with real ones (`valkey-replicas.test.ts`).
  */
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { Redis } from 'iovalkey';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createReplication } from '#stores/valkey/store-context';
+import { onceBack } from './once-back.ts';
+import { approved, createApprover } from './store-fixtures.ts';
+import { openTestValkey } from './valkey-fixtures.ts';
+import { programWithDisks } from './valkey-program.ts';
+import { startValkey } from './valkey-server.ts';
 
 interface Scripted {
   readonly client: Redis;
@@ -63,6 +68,45 @@ describe('a server that has WAITAOF', () => {
     const { client } = await scripted({ WAITAOF: answer });
     await expect(replication().confirm(client)).rejects.toMatchObject({ code: 'store_unconfirmed' });
     await expect(replication().require(client)).rejects.toMatchObject({ code: 'store_unavailable' });
+  });
+});
+
+const program = programWithDisks();
+
+describe.skipIf(program === undefined)('real servers that have WAITAOF', { timeout: 300_000 }, () => {
+  const start = async (config: readonly string[]) => {
+    const options = program === undefined ? {} : { program };
+    const primary = await startValkey(options);
+    const replica = await startValkey({ ...options, replicaOf: primary, config });
+    onTestFinished(async () => {
+      await replica.close();
+      await primary.close();
+    });
+    const store = await openTestValkey(primary, { url: `${primary.url}?replicas=1`, timeoutMs: 60_000 });
+    return { primary, replica, store };
+  };
+  const approver = createApprover();
+
+  it('a grant is used once the replica has it on its disk, and none is asked with WAIT', async () => {
+    const { primary, replica, store } = await start([]);
+    const { id, digest } = await onceBack(() => approved(store, approver, Date.now()));
+    expect(await onceBack(() => store.requests.consume(id, digest, 'x'))).toMatchObject({ ok: true });
+    const asked = await primary.operator.info('commandstats');
+    expect(asked).toMatch(/^cmdstat_waitaof:calls=[1-9]/m);
+    expect(asked).not.toMatch(/^cmdstat_wait:calls/m);
+    await replica.kill();
+    await replica.start();
+    await replica.operator.replicaof('NO', 'ONE');
+    const promoted = await openTestValkey(replica);
+    expect(await promoted.requests.consume(id, digest, 'y')).toMatchObject({ ok: false, record: { status: 'consumed' } });
+  });
+
+  it('what a replica has in its memory alone is not confirmed: no call runs for it', async () => {
+    const { primary, replica, store } = await start([]);
+    const { id, digest } = await onceBack(() => approved(store, approver, Date.now()));
+    await replica.operator.config('SET', 'appendonly', 'no');
+    const brief = await openTestValkey(primary, { url: `${primary.url}?replicas=1`, timeoutMs: 2000 });
+    await expect(brief.requests.consume(id, digest, 'x')).rejects.toMatchObject({ code: expect.stringMatching(/^store_(?:unavailable|unconfirmed)$/) });
   });
 });
 
