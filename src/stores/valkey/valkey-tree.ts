@@ -16,9 +16,9 @@ import type { AuditChain } from './audit-chain.ts';
 import type { Connections } from './connections.ts';
 import type { Keys } from './keys.ts';
 import type { TrailReader } from './read-trail.ts';
-import type { Replication } from './store-context.ts';
+import { execute, type Replication } from './store-context.ts';
 import type { ValkeyRole } from './store-url.ts';
-import { freshOrigin, leafLength, type StoredLeaf, storedLeaf } from './tree-leaves.ts';
+import { addEntries, freshOrigin, leafLength, mayAddLeaves, type StoredLeaf, storedLeaf } from './tree-leaves.ts';
 
 export interface TreeDeps {
   readonly connections: Connections;
@@ -56,9 +56,19 @@ export function createValkeyTree(deps: TreeDeps): TrailTree & { reading(): Promi
     pin: (size) => pin(deps, size),
     reading: async () => {
       const about = await reader.about().catch(whereNoTree);
-      return about && { since: about.since, leaves: pagesOf(reader, await reader.state()) };
+      if (about === undefined) return undefined;
+      const state = await reader.state();
+      const [first] = await reader.leaves(state.kept, 1);
+      // SECURITY: whoever writes before the first record could name a later beginning; the leaves say otherwise.
+      return { since: Math.min(about.since, first?.time ?? about.since), leaves: pagesOf(reader, state) };
     },
   };
+}
+
+function damagedName(): Fault {
+  return new Fault('store_corrupt', 'the trail’s tree has leaves and no name, or a damaged one: somebody wrote to it', {
+    next: 'hold the trail against a checkpoint that was kept elsewhere; a trail that begins anew needs a `prefix` of its own',
+  });
 }
 
 /** @throws what is not the lack of a tree */
@@ -85,8 +95,14 @@ export function createTreeReader({ connections, keys }: Pick<TreeDeps, 'connecti
     }
   };
   const about = async () => {
-    const [, origin, since] = /^(\S+) (\d{1,15})$/.exec((await look((client) => client.hget(keys.tree, 'origin'))) ?? '') ?? [];
-    return origin === undefined ? undefined : { origin, since: Number(since) };
+    // In this order: the first leaf may come in between.
+    const count = await look((client) => client.llen(keys.leaves));
+    const text = await look((client) => client.hget(keys.tree, 'origin'));
+    if (text === null && count === 0) return undefined;
+    const [, origin, since] = /^(\S+) (\d{1,15})$/.exec(text ?? '') ?? [];
+    // SECURITY: the name comes with the first leaf; a tree without a good one would be passed over.
+    if (origin === undefined) throw damagedName();
+    return { origin, since: Number(since) };
   };
   const still = <T>(work: (client: Redis, gone: number) => Promise<T>): Promise<T> =>
     look(async (client) => {
@@ -307,19 +323,29 @@ async function scan(
 
 // Signing.
 
-/** The keys stand in the tree one after the other, each once; who adds one writes the record. */
-async function announceKey({ connections, keys, chain }: TreeDeps, key: string): Promise<void> {
+/**
+ * The keys stand in the tree one after the other, each once, and come there in the transaction that adds the record: no crash leaves the one without the other.
+ * Where another process is faster at a place, the record of it names its own key alone, and the next one the other's, too.
+ */
+async function announceKey({ connections, keys, chain, now, replication }: TreeDeps, key: string): Promise<void> {
   const earlier: string[] = [];
-  const isNew = await connections.asAny(treeWriters, async (client) => {
+  await connections.asAny(treeWriters, async (client) => {
     for (;;) {
       const field = `key.${earlier.length}`;
       const there = await client.hget(keys.tree, field);
-      if (there === key) return false;
-      if (there === null && (await client.hsetnx(keys.tree, field, key)) === 1) return true;
-      if (there !== null) earlier.push(there);
+      if (there === key) return;
+      if (there !== null) {
+        earlier.push(there);
+        continue;
+      }
+      const hasTree = await mayAddLeaves({ keys }, client);
+      await chain.within({ name: 'audit.key', attributes: { key, earlier: [...earlier] } }, async (entry) => {
+        await execute(addEntries({ keys, now }, client.multi().hsetnx(keys.tree, field, key), { entries: [entry], hasTree }));
+        await replication.confirm(client);
+        return true;
+      });
     }
   });
-  if (isNew) await chain.append({ name: 'audit.key', attributes: { key, earlier } });
 }
 
 /**

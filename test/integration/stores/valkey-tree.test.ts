@@ -9,6 +9,7 @@ import { verifyTrail } from '#audit/verify-trail';
 import { readerOf } from '#audit/verify-tree';
 import type { Checkpoint, TrailTree } from '#kernel/ports/audit-log';
 import type { ValkeyStore } from '#stores/valkey/open-valkey-store';
+import { onceBack } from './once-back.ts';
 import { createFakeClock, decisionBy, draftBy, opened, temporaryFolder } from './store-fixtures.ts';
 import { openTestValkey } from './valkey-fixtures.ts';
 import { sampleCredentials, startValkey, type ValkeyServer } from './valkey-server.ts';
@@ -142,6 +143,28 @@ describe('somebody who writes to the server', { timeout: 120_000 }, () => {
     }
   });
 
+  it.each([
+    ['damages its name', 'no name at all'],
+    ['takes its name away', undefined],
+  ])('and %s does not make it be passed over', async (_, origin) => {
+    const store = await openTestValkey(server);
+    if (origin !== undefined) await server.operator.hset('molis:tree:log', 'origin', origin);
+    await write(store, 3);
+    if (origin === undefined) await server.operator.hdel('molis:tree:log', 'origin');
+    await expect(verifyTrail(store.audit)).rejects.toMatchObject({ code: 'store_corrupt' });
+  });
+
+  it('and names a later beginning before the first record: what is put in beside the tree is found', async () => {
+    const clock = createFakeClock();
+    const store = await openTestValkey(server, { clock });
+    await server.operator.hset('molis:tree:log', 'origin', `banksman/trail/forged ${clock.now() + dayMs}`);
+    await write(store, 3);
+    clock.advance(600_000);
+    await write(store, 3);
+    await server.operator.rpop(leaves);
+    expect(await verifyTrail(store.audit)).toMatchObject({ ok: false });
+  });
+
   it('and deletes everything makes another trail of it', async () => {
     const { store, old } = await begun();
     await server.operator.flushall();
@@ -230,5 +253,21 @@ describe('a server', { timeout: 120_000 }, () => {
     await writing;
     for (const one of old) expect(await compareTrail(reader.audit, since(one))).toMatchObject({ ok: true });
     expect(await treeOf(reader).state()).toMatchObject({ size: 1 + 3 * 30 * 17 + old.length });
+  });
+});
+
+describe('the key that signs', { timeout: 120_000 }, () => {
+  it('stands in the tree together with its record, or not at all', async () => {
+    const store = await openTestValkey(server, { credentials: sampleCredentials('agent', 'exec', 'log-writer') });
+    await write(store, 1);
+    // The log takes nothing for a while; the tree does.
+    const rights = '(~molis:tree:* -@all +hsetnx +hget +hmget +rpush +lrange +llen) (%R~molis:log:* -@all +zrangebyscore +zcard)';
+    await server.operator.call('ACL', 'SETUSER', 'log-writer', 'clearselectors', ...rights.split(/ (?=\()/));
+    await expect(treeOf(store).announceKey('key-1')).rejects.toMatchObject({ code: 'store_denied' });
+    await server.operator.call('ACL', 'LOAD');
+    await onceBack(() => treeOf(store).announceKey('key-1'));
+    await onceBack(() => treeOf(store).announceKey('key-1'));
+    const events = await store.audit.read(0, 100);
+    expect(events.filter(({ name }) => name === 'audit.key').map(({ attributes }) => attributes)).toEqual([{ key: 'key-1', earlier: [] }]);
   });
 });
