@@ -106,7 +106,9 @@ describe.skipIf(program === undefined)('real servers that have WAITAOF', { timeo
     const { id, digest } = await onceBack(() => approved(store, approver, Date.now()));
     await replica.operator.config('SET', 'appendonly', 'no');
     const brief = await openTestValkey(primary, { url: `${primary.url}?replicas=1`, timeoutMs: 2000 });
-    await expect(brief.requests.consume(id, digest, 'x')).rejects.toMatchObject({ code: expect.stringMatching(/^store_(?:unavailable|unconfirmed)$/) });
+    await expect(brief.requests.consume(id, digest, 'x')).rejects.toMatchObject({
+      code: expect.stringMatching(/^store_(?:unavailable|unconfirmed)$/),
+    });
   });
 });
 
