@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command, Redis } from 'iovalkey';
-import { redirectionOf } from './find-primary.ts';
+import { type Redirection, redirectionOf } from './find-primary.ts';
 import type { Endpoint } from './store-url.ts';
 import { isRedirected } from './valkey-faults.ts';
 
@@ -137,9 +137,7 @@ function createPaths(client: Redis, following: Following): Paths {
   };
   /** undefined: there it cannot be done now, either. */
   const elsewhere = async (refused: Error, commands: readonly Words[]): Promise<{ readonly reply: unknown } | undefined> => {
-    const to = redirectionOf(refused, asked);
-    // SAFETY: a transaction waits for the slot. Valkey 8.0 carried out some there whose keys had not all come.
-    if (to?.kind === 'ASK' && commands.length > 1) return undefined;
+    const to = whereTo(refused, asked, commands);
     if (to?.kind === 'MOVED') following.onMoved();
     const node = to && (await nodes.reach(to.endpoint));
     if (!node) return undefined;
@@ -171,6 +169,12 @@ function createPaths(client: Redis, following: Following): Paths {
       }
     },
   };
+}
+
+/** SAFETY: a transaction waits for the slot. Valkey 8.0 carried out some after `ASKING` whose keys had not all come. */
+function whereTo(refused: Error, asked: Endpoint, commands: readonly Words[]): Redirection | undefined {
+  const to = redirectionOf(refused, asked);
+  return to?.kind === 'ASK' && commands.length > 1 ? undefined : to;
 }
 
 /** Not for where the keys are; or for what is watched here, which has gone for good. */
