@@ -1,8 +1,7 @@
-/** Which server the tests start. `BANKSMAN_VALKEY_SERVER=/path/valkey-server` names one; else an installed one, or Debian's. */
+/** Which server the tests start. `BANKSMAN_VALKEY_SERVER=/path/valkey-server` names one; else an installed one is taken. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { join } from 'node:path';
 
 const programs = ['valkey-server', 'redis-server'];
 /** The first with `WAITAOF`. */
@@ -19,16 +18,10 @@ export function serverProgram(): string {
   );
 }
 
-/**
- * One that has `WAITAOF`. Debian 12's redis-server has none, but its backports have Valkey: that package is fetched into `.cache` and not installed.
- * undefined: there is none to be had here.
- */
+/** One that has `WAITAOF`, which Debian 12's has not. undefined: there is none here. */
 export function programWithDisks(): string | undefined {
-  const usual = serverProgram();
-  if (hasDisks(usual)) return usual;
-  const cached = join(cache, 'usr/bin/valkey-server');
-  if (!isThere(cached)) fetchBackport();
-  return isThere(cached) && hasDisks(cached) ? cached : undefined;
+  const program = serverProgram();
+  return hasDisks(program) ? program : undefined;
 }
 
 function hasDisks(program: string): boolean {
@@ -41,51 +34,19 @@ function isThere(program: string): boolean {
   return spawnSync(program, ['--version'], { stdio: 'ignore' }).status === 0;
 }
 
-// The package starts a server of its own otherwise.
-const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
-
-function canUseApt(): boolean {
-  return userInfo().uid === 0 && existsSync('/usr/bin/apt-get');
-}
-
-function apt(...words: string[]): boolean {
-  try {
-    execFileSync('apt-get', ['-o', 'DPkg::Lock::Timeout=120', ...words], { env, stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** As root on Debian only: a developer's machine is left alone. */
 function install(name: string): boolean {
-  if (!canUseApt()) return false;
+  if (userInfo().uid !== 0 || !existsSync('/usr/bin/apt-get')) return false;
+  // The package starts a server of its own otherwise.
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
+  const apt = (...words: string[]): boolean => {
+    try {
+      execFileSync('apt-get', ['-o', 'DPkg::Lock::Timeout=120', ...words], { env, stdio: 'ignore' });
+      return true;
+    } catch {
+      return false;
+    }
+  };
   const wanted = ['install', '-y', '--no-install-recommends', name];
   return apt(...wanted) || (apt('update') && apt(...wanted));
 }
-
-const cache = join(import.meta.dirname, '../../../.cache/valkey');
-
-/** With lists of its own, so that nothing else of the machine comes from there. */
-function fetchBackport(): void {
-  if (!canUseApt() || spawnSync('grep', ['-q', 'bookworm', '/etc/os-release']).status !== 0) return;
-  mkdirSync(join(cache, '..'), { recursive: true });
-  const folder = mkdtempSync(`${cache}-`);
-  try {
-    for (const name of ['lists/partial', 'cache/archives/partial', 'root']) mkdirSync(join(folder, name), { recursive: true });
-    const list = join(folder, 'sources.list');
-    writeFileSync(list, `deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${mirror} bookworm-backports main\n`);
-    const own = [`Dir::Etc::sourcelist=${list}`, 'Dir::Etc::sourceparts=/dev/null', `Dir::State::lists=${folder}/lists`];
-    const options = [...own, `Dir::Cache=${folder}/cache`, 'APT::Sandbox::User=root', 'Acquire::http::Timeout=20', 'Acquire::Retries=1'];
-    const words = options.flatMap((option) => ['-o', option]);
-    if (!apt(...words, 'update') || !apt(...words, '--download-only', '-y', '--no-install-recommends', 'install', 'valkey-server')) return;
-    for (const file of readdirSync(join(folder, 'cache/archives')).filter((name) => /^valkey.*\.deb$/.test(name)))
-      execFileSync('dpkg-deb', ['-x', join(folder, 'cache/archives', file), join(folder, 'root')]);
-    // Another test process may have been faster.
-    if (!existsSync(cache)) renameSync(join(folder, 'root'), cache);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-const mirror = 'http://deb.debian.org/debian';
