@@ -4,6 +4,7 @@
  */
 
 import type { BigIntStats } from 'node:fs';
+import { basename } from 'node:path';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
 import type { DifferenceRequest } from './difference.ts';
 import { isSameContent, look, stampOf } from './stamp.ts';
@@ -59,8 +60,11 @@ async function withMovedNames(units: readonly Unit[], ground: LinkGround): Promi
   const put = units.flatMap(({ kind, after, inside }) => (after === undefined || kind === 'attributes' ? [] : [after, ...inside]));
   const moved = new Map<string, Gone>();
   for (const entry of put.filter(isPut)) {
-    const was = gone.find((one) => isOfOne(entry, one));
-    if (was !== undefined && (await isSameContent(entry.source, `${ground.view.workspaceRoot}/${was.path}`))) moved.set(entry.path, was);
+    const alike: Gone[] = [];
+    for (const one of gone.filter((was) => isOfOne(entry, was)))
+      if (await isSameContent(entry.source, `${ground.view.workspaceRoot}/${one.path}`)) alike.push(one);
+    const was = onlyOne(alike, entry);
+    if (was !== undefined) moved.set(entry.path, was);
   }
   if (moved.size === 0) return units;
   const numbers = [...new Set([...moved.values()].map(({ stats }) => String(stats.ino)))];
@@ -73,6 +77,13 @@ async function withMovedNames(units: readonly Unit[], ground: LinkGround): Promi
     if (unit.after === undefined || unit.kind === 'attributes') return unit;
     return { ...unit, after: linked(unit.after), inside: unit.inside.map(linked) };
   });
+}
+
+/** Two files that are alike are told by their name; where that does not tell, a file of its own is right and another's name is not. */
+function onlyOne(alike: readonly Gone[], { path: put }: NewEntry): Gone | undefined {
+  const isOne = (some: readonly Gone[]) => new Set(some.map(({ stats }) => stats.ino)).size === 1;
+  const named = alike.filter(({ path: gone }) => basename(gone) === basename(put));
+  return [alike, named].find(isOne)?.[0];
 }
 
 function goneFiles({ kind, path, before }: Unit, { view }: LinkGround): readonly Gone[] {

@@ -309,7 +309,9 @@ for top,dirs,files in sorted(os.walk(sys.argv[1])):
 }
 
 describe('files of several names are one file where plain bash leaves one', () => {
+  // Of one size and one time, and two of them with the same content: only their names tell which is which.
   const make = `mkdir -p s/in d; echo same > one; ln one two; ln one s/three; echo pair > d/p; ln d/p s/in/q
+    echo same > twin; ln twin s/twin; touch -d @1700000000.5 one d/p twin
     git init -q r; git -C r -c user.name=a -c user.email=b commit -q --allow-empty -m x; git clone -q --bare r bare`;
   const both: readonly (readonly [string, string])[] = [
     ['a directory gets another place', 'mv s d/'],
