@@ -78,7 +78,9 @@ interface Reading {
 
 function callOf(reading: Reading, { tool, given: all }: Named): HookCall {
   const inner = wrapped(tool, all);
-  if (inner !== undefined) return callOf(reading, inner);
+  // SECURITY: who runs the inner one is whoever brought the outer one: never this program's extension, and another extension where the outer one is its.
+  if (inner !== undefined)
+    return callOf({ ...reading, ownerOf: () => (reading.ownerOf(tool) === 'foreign' ? 'foreign' : undefined) }, inner);
   const { cwd } = reading;
   const own = { own_tool: tool.slice(0, 200), cwd };
   const kind = kindByName(reading, tool) ?? kindBy(all);

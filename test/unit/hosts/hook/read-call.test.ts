@@ -73,11 +73,20 @@ describe('what an agent asks about', () => {
   ])('%s is, where the window knows it as %s: %s', (tool_name, owner, kind) => {
     const agent = hookAgent('vscode');
     if (agent === undefined) throw new Error('no agent');
-    for (const event of [
-      { tool_name, tool_input: { command: 'npm test' } },
-      { tool_name: 'tool_call', tool_input: { name: tool_name, arguments: { command: 'npm test' } } },
-    ])
-      expect(readCall(agent, event, '/w', (tool) => (tool === tool_name ? owner : undefined))).toMatchObject({ kind });
+    const event = { tool_name, tool_input: { command: 'npm test' } };
+    expect(readCall(agent, event, '/w', (tool) => (tool === tool_name ? owner : undefined))).toMatchObject({ kind });
+  });
+
+  it.each<[string, 'own' | 'foreign' | undefined, string]>([
+    ['banksman_run_command', undefined, 'shell'],
+    ['banksman_run_command', 'foreign', 'shell'],
+    ['memory', 'foreign', 'shell'],
+  ])('%s that a tool (%s) calls by its name is judged by its arguments', (name, outer, kind) => {
+    const agent = hookAgent('vscode');
+    if (agent === undefined) throw new Error('no agent');
+    const event = { tool_name: 'call_tool', tool_input: { name, arguments: { command: 'npm test' } } };
+    const ownerOf = (tool: string) => (tool === 'call_tool' ? outer : tool.startsWith('banksman_') ? 'own' : undefined);
+    expect(readCall(agent, event, '/w', ownerOf)).toMatchObject({ kind });
   });
 
   it('every file of many is looked at', () => {
