@@ -143,9 +143,9 @@ function pushedGate(call: Call, { app, era }: CallToolDeps): HumanGate {
  * Denied and error are errors to the client. Pending is none: a person has been asked, and there is nothing to mend; its code, message and
  * `next` say that nothing has been done yet.
  *
- * An error is text alone. Of an error some clients give the model the text and drop the structure (Claude Code), some give the structure and
- * drop the text where both are there (VS Code, Codex), and some give both (Gemini CLI, Cline): each of two forms would have to be whole,
- * and the last would read all of it twice. No tool lists an `outputSchema`, so none is owed a structure.
+ * An error is text alone. Claude Code gives its model the text of an error, Gemini CLI and Cline give theirs both forms: a sentence in the one and
+ * the data in the other would leave some model without one of them, and of two whole ones all is read twice. No tool lists an `outputSchema`, so
+ * none is owed a structure.
  */
 export function callResult(outcome: Outcome): CallToolResult {
   const content: CallToolResult['content'] = [{ type: 'text', text: JSON.stringify(outcome) }];
