@@ -3,6 +3,7 @@ import { verify } from 'node:crypto';
 import type { ApproverKey, Signer } from '#kernel/approval/answer';
 import type { Proof, Signed } from '#kernel/approval/proof';
 import { canonicalJson, type JsonObject } from '#kernel/json';
+import { listed } from '#kernel/text/message';
 import { importPublicKey, keyIdOf } from './keys.ts';
 import { assertionFlaw, challengeOf } from './passkey.ts';
 
@@ -69,9 +70,10 @@ export function agreeFlaw(pin: ApproverKey, pins: readonly ApproverKey[]): Loose
 }
 
 export const loosenWords: Readonly<Record<LoosenFlaw, string>> = {
-  window_key: 'a passkey is pinned, so the key of a window makes nothing looser any more',
-  same_display:
+  window_key: listed('a passkey is pinned, so the key of a window makes nothing looser any more'),
+  same_display: listed(
     'a passkey outside the agents’ account is pinned, and only such a one agrees to what stands in the configuration: a browser inside it can be made to show something else',
+  ),
 };
 
 export function isWindowKey({ passkey, kind }: ApproverKey): boolean {

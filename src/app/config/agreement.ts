@@ -16,7 +16,7 @@ import type { ApproverKey } from '#kernel/approval/answer';
 import { type Signed, signedSchema } from '#kernel/approval/proof';
 import { Fault } from '#kernel/errors';
 import { canonicalJson, type JsonObject } from '#kernel/json';
-import { say } from '#kernel/text/message';
+import { asListed, say } from '#kernel/text/message';
 import { modelTiers, securityLevels, stricterTier } from '#kernel/tiers';
 import { approvalRules, type Config } from './config.ts';
 import { writeWhole } from './config-file.ts';
@@ -181,7 +181,7 @@ export async function addAgreement(configFile: string, entry: Signed<AgreementPa
   const last = entries.at(-1);
   const flaw = signerFlaw(entry, last);
   if (flaw === 'window_key' || flaw === 'same_display')
-    throw new Fault('needs_passkey', say`nothing was agreed to: ${loosenWords[flaw]}`, {
+    throw new Fault('needs_passkey', say`nothing was agreed to: ${asListed(loosenWords[flaw])}`, {
       audience: 'user',
       next: 'agree on the approval page, under “Settings”',
     });

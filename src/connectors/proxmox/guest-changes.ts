@@ -5,7 +5,7 @@ import { notSent } from '#kernel/known-effect';
 import type { Clock } from '#kernel/ports/clock';
 import type { ActionParameters, ClusterPort, GuestAction, GuestOperation, GuestRef } from '#kernel/ports/cluster';
 import type { GuestType } from '#kernel/resource';
-import { say } from '#kernel/text/message';
+import { asIs, type Message, say } from '#kernel/text/message';
 import { cancelledFault, withTimeLimit } from '../time-limit.ts';
 import type { ApiCalls, ChangeRequest } from './api-calls.ts';
 import {
@@ -173,13 +173,13 @@ export function guestChanges(api: ApiCalls, { tokenId, clock }: Changing) {
   }
 
   async function resolveLostAnswer(search: OwnTaskSearch, lost: AmbiguousSend, signal: AbortSignal): Promise<string> {
-    if (signal.aborted) throw outcomeUnknown(search, `${lost.message} after the request had been sent`);
-    if (search.taskTypes.length === 0) throw outcomeUnknown(search, `${lost.message}; it has no task to look for`);
+    if (signal.aborted) throw outcomeUnknown(search, say`${asIs(lost.message)} after the request had been sent`);
+    if (search.taskTypes.length === 0) throw outcomeUnknown(search, say`${asIs(lost.message)}; it has no task to look for`);
     try {
-      return await withTimeLimit(clock, searchLimitMs, signal, (limited) => findOwnTask(search, lost.message, limited));
+      return await withTimeLimit(clock, searchLimitMs, signal, (limited) => findOwnTask(search, asIs(lost.message), limited));
     } catch (thrown) {
       if (thrown instanceof Fault && thrown.code === 'outcome_unknown') throw thrown;
-      throw outcomeUnknown(search, `${lost.message}; the cluster's task list could not be read either`);
+      throw outcomeUnknown(search, say`${asIs(lost.message)}; the cluster's task list could not be read either`);
     }
   }
 
@@ -233,23 +233,23 @@ interface OwnTaskSearch extends Pick<Change, 'what' | 'taskTypes'> {
  * @returns the UPID of the one task that this very change can have started
  * @throws {Fault} `outcome_unknown` when there is none to be seen, or more than one; `why` says what happened to the answer
  */
-async function findOwnTask(search: OwnTaskSearch, why: string, signal: AbortSignal): Promise<string> {
+async function findOwnTask(search: OwnTaskSearch, why: Message, signal: AbortSignal): Promise<string> {
   for (const wait of looks) {
     if (wait > 0) await search.clock.sleep(wait, signal);
     const upids = await search.listUpids(signal);
     const found = upids.map(readUpid).filter((upid) => upid !== undefined && isOwn(upid, search));
     const [only, ...others] = found;
     if (only && others.length === 0) return only.text;
-    if (only) throw outcomeUnknown(search, `${why}; several tasks could be it: ${found.map((upid) => upid?.text).join(', ')}`);
+    if (only) throw outcomeUnknown(search, say`${why}; several tasks could be it: ${found.map((upid) => upid?.text).join(', ')}`);
   }
-  throw outcomeUnknown(search, `${why}; no task of it shows in the cluster's list`);
+  throw outcomeUnknown(search, say`${why}; no task of it shows in the cluster's list`);
 }
 
 function isOwn(upid: Upid, { guest, taskTypes, tokenId, before }: OwnTaskSearch): boolean {
   return taskTypes.includes(upid.type) && upid.id === String(guest.vmid) && upid.user === tokenId && !before.has(upid.text);
 }
 
-function outcomeUnknown({ guest, what }: Pick<OwnTaskSearch, 'guest' | 'what'>, why: string): Fault {
+function outcomeUnknown({ guest, what }: Pick<OwnTaskSearch, 'guest' | 'what'>, why: Message): Fault {
   const message = say`it is unknown whether the ${what} of ${guest.vmid} was carried out: ${why}`;
   const next = 'do not repeat it blindly: look at the guest with get_vms or get_containers, and at get_recent_tasks, first';
   return new Fault('outcome_unknown', message, { next, effect: { state: 'sent' } });

@@ -46,7 +46,7 @@ export function createRequestQueue({ cluster, clock, waitMs }: RequestQueueOptio
 
   function busy(line: Line): Fault {
     const seconds = Math.min(60, Math.max(1, Math.ceil((pace.usualMs() * line.size) / line.width / 1_000)));
-    const slow = `${line.size} requests wait for their turn, and one takes ${formatDuration(pace.usualMs())} of late`;
+    const slow = say`${line.size} requests wait for their turn, and one takes ${formatDuration(pace.usualMs())} of late`;
     return new Fault('cluster_busy', say`\`${cluster}\` does not keep up with what it is asked: ${slow}; nothing was sent`, {
       audience: 'user',
       retryable: true,

@@ -7,7 +7,7 @@ import { Fault } from '#kernel/errors';
 import type { FileJournal } from '#kernel/ports/file-journal';
 import type { Segments } from '#kernel/ports/path-facts';
 import type { ChangedFile, EditedFile, WrittenFile } from '#kernel/ports/workspace';
-import { say } from '#kernel/text/message';
+import { type Message, say } from '#kernel/text/message';
 import { type EditedText, editText, type TextEdit } from '#kernel/text/text-edits';
 import { errnoOf, notFound } from './file-faults.ts';
 import { type OpenedPath, showPath } from './open-path.ts';
@@ -56,7 +56,7 @@ export async function writePath(opened: OpenedPath, job: WriteJob, ground: Chang
   }
   const key = real.join('/');
   if (fact.kind === 'missing') missing.add(key);
-  else if (missing.has(key)) throw changed(path, 'while it was being written');
+  else if (missing.has(key)) throw changed(path, say`while it was being written`);
   const seen = stampOf(directory, names[0] ?? '');
   const done = await put(opened, { ...job, title: `write_file ${key}`, seen, doing: 'written' }, ground);
   return { path: showPath(root, real), bytes: bytes.length, created: fact.kind === 'missing', ...done };
@@ -81,7 +81,7 @@ export async function editPath(opened: OpenedPath, job: EditJob, ground: ChangeG
   const seen = stampOf(directory, name);
   // Not cut short by a caller who gives up: it is one step, and quick.
   const before = await readBytes(directory.openFile(name), job.mostBytes, new AbortController().signal);
-  if (job.ifUnchanged !== undefined && hashOf(before) !== job.ifUnchanged) throw changed(job.path, 'since it was read');
+  if (job.ifUnchanged !== undefined && hashOf(before) !== job.ifUnchanged) throw changed(job.path, say`since it was read`);
   const { bytes, replacements } = editedBytes(before, job);
   const done = await put(opened, { ...job, bytes, title: `edit_file ${fact.path.join('/')}`, seen, doing: 'edited' }, ground);
   return { path: showPath(root, fact.path), bytes: bytes.length, replacements, hash: hashOf(bytes), ...done };
@@ -93,7 +93,7 @@ interface Put extends Job {
   readonly title: string;
   /** `stampOf` the outermost name when it was decided what to put there. */
   readonly seen: string;
-  readonly doing: string;
+  readonly doing: 'written' | 'edited';
 }
 
 async function put(opened: OpenedPath, job: Put, ground: ChangeGround): Promise<Omit<ChangedFile, 'path' | 'bytes'>> {
@@ -126,7 +126,9 @@ function confirmSeen({ directory, names }: OpenedPath, { path, seen, doing }: Pu
   directory.confirm();
   if (stampOf(directory, names[0] ?? '') === seen) return;
   // Of new directories somebody made one: what is to be done is decided anew.
-  throw names.length > 1 ? pathChanged() : changed(path, `while it was being ${doing}`);
+  throw names.length > 1
+    ? pathChanged()
+    : changed(path, doing === 'written' ? say`while it was being written` : say`while it was being edited`);
 }
 
 function putInJournal(opened: OpenedPath, job: Put, journal: FileJournal): Promise<string> {
@@ -253,7 +255,7 @@ function refusal(path: string, { edit, why, lines }: Refused): Fault {
   }
 }
 
-function changed(path: string, when: string): Fault {
+function changed(path: string, when: Message): Fault {
   return new Fault('FILE_CHANGED', say`\`${path}\` was changed by somebody else ${when}; nothing was written`, {
     audience: 'user',
     next: 'read it again, then edit what is there now',

@@ -2,9 +2,9 @@
 
 import type { Redis } from 'iovalkey';
 import { type RequestRecord, requestIdPattern } from '#kernel/approval/request';
-import { Fault } from '#kernel/errors';
+import { Fault, faultMessage } from '#kernel/errors';
 import type { TransitionResult } from '#kernel/ports/request-store';
-import { say } from '#kernel/text/message';
+import { asListed, say } from '#kernel/text/message';
 import { isOpen, lapseOf, type Moved, type Refused, type RequestEvent, requestMoves, resultOf, transition } from '../transition.ts';
 import { firstLiveScore, historyScore, lives, secondsLeft } from './keys.ts';
 import { wasMarked } from './spent-marks.ts';
@@ -154,10 +154,14 @@ async function spend(context: StoreContext, found: FoundRequest, { record, told 
     await payOwed(context).catch(() => undefined);
     context.ring();
     const { id, status } = record;
-    throw new Fault('store_unconfirmed', say`${thrown.message}. Request \`${id}\` counts as ${status} here, and no call has run for it`, {
-      cause: thrown,
-      next: 'check the store’s replicas, then call again: a person is asked anew unless the approval came back',
-    });
+    throw new Fault(
+      'store_unconfirmed',
+      say`${faultMessage(thrown)}. Request \`${id}\` counts as ${asListed(status)} here, and no call has run for it`,
+      {
+        cause: thrown,
+        next: 'check the store’s replicas, then call again: a person is asked anew unless the approval came back',
+      },
+    );
   }
 }
 

@@ -3,7 +3,7 @@
 import type { Redis } from 'iovalkey';
 import type { AuditDraft } from '#kernel/audit-event';
 import { Fault } from '#kernel/errors';
-import { say } from '#kernel/text/message';
+import { type Message, say } from '#kernel/text/message';
 import type { AuditChain } from './audit-chain.ts';
 import type { Connections } from './connections.ts';
 import type { Keys } from './keys.ts';
@@ -121,7 +121,7 @@ export function createReplication({ replicas, timeoutMs, location }: Replication
     queued.set(client, next);
     return next;
   };
-  const few = (found: number): string => `${found} instead of ${replicas} replicas`;
+  const few = (found: number): Message => say`${found} instead of ${replicas} replicas`;
   return {
     require: async (client) => {
       const found = await count(client);

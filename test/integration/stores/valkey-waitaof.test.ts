@@ -6,7 +6,10 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { Redis } from 'iovalkey';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { faultMessage } from '#kernel/errors';
+import { inWords } from '#kernel/text/message';
 import { createReplication } from '#stores/valkey/store-context';
+import { readBundle } from '../../../scripts/l10n/translations.ts';
 import { onceBack } from './once-back.ts';
 import { approved, createApprover } from './store-fixtures.ts';
 import { openTestValkey } from './valkey-fixtures.ts';
@@ -68,6 +71,16 @@ describe('a server that has WAITAOF', () => {
     const { client } = await scripted({ WAITAOF: answer });
     await expect(replication().confirm(client)).rejects.toMatchObject({ code: 'store_unconfirmed' });
     await expect(replication().require(client)).rejects.toMatchObject({ code: 'store_unavailable' });
+  });
+
+  it('says what lacks in the reader’s language', async () => {
+    const { client } = await scripted({ WAITAOF: '*2\r\n:1\r\n:0\r\n' });
+    const german = { tag: 'de', texts: readBundle() };
+    const { require, confirm } = replication();
+    for (const look of [require, confirm]) {
+      const fault: unknown = await look(client).catch((thrown: unknown) => thrown);
+      expect(inWords(faultMessage(fault), german)).toMatch(/0 statt 1 Replikate/);
+    }
   });
 });
 

@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createRequestQueue, queueLimits, type RequestQueue } from '#connectors/proxmox/request-queue';
 import { inTurn, type Transport } from '#connectors/proxmox/transport';
+import { faultMessage } from '#kernel/errors';
 import type { Asker } from '#kernel/ports/cluster';
+import { inWords } from '#kernel/text/message';
+import { readBundle } from '../../../../scripts/l10n/translations.ts';
 import { createFakeClock } from '../fake-clock.ts';
 
 const idle = new AbortController().signal;
@@ -206,6 +209,15 @@ describe('a cluster that does not keep up', () => {
     expect(sleeping).toBe(8);
     await expect(world.ask('too late', { id: 'filler', first: false })).rejects.toMatchObject({ code: 'cluster_busy' });
     expect(world.clock.sleeping).toBe(sleeping);
+  });
+
+  it('is told in the reader’s language, all of it', async () => {
+    const world = scene();
+    await fill(world);
+    for (const name of names('flood', queueLimits.waiting)) void world.ask(name);
+    const fault: unknown = await world.ask('more').catch((thrown: unknown) => thrown);
+    const german = inWords(faultMessage(fault), { tag: 'de', texts: readBundle() });
+    expect(german).toMatch(/kommt mit den Anfragen nicht nach: \d+ Anfragen warten, .*; es wurde nichts gesendet$/);
   });
 
   it('has a queue that ends: the agent with most waiting gives way, and nobody to one with as many', async () => {
