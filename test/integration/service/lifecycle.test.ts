@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { LocalApp } from '#app/create-app';
 import type { RequestRecord } from '#kernel/approval/request';
 import { wireProtocol } from '#kernel/wire';
+import { callTool } from '../mcp/clients.ts';
 import { type Machine, startMachine, whyNoUsers } from './os-users.ts';
 import { rawClient } from './support.ts';
 
@@ -123,7 +124,7 @@ describe.skipIf(whyNoUsers !== undefined)(`a service under way${whyNoUsers === u
   it('upgraded under a client that stays: its calls end with a clear error, and go on once both sides fit', async () => {
     const client = new Client({ name: 'test', version: '1' });
     await client.connect(new StdioClientTransport(machine.command(alice, ['mcp'])));
-    const ask = async () => (await client.callTool({ name: 'get_cluster_status', arguments: {} })).structuredContent;
+    const ask = async () => (await callTool(client, 'get_cluster_status')).outcome;
     const bundle = join(machine.folder, 'lib/cli.cjs');
     const text = readFileSync(bundle, 'utf8');
     try {
@@ -142,7 +143,7 @@ describe.skipIf(whyNoUsers !== undefined)(`a service under way${whyNoUsers === u
       await machine.stop();
       writeFileSync(bundle, text);
       await machine.start();
-      await expect.poll(async () => ((await ask()) as { status?: string }).status, { timeout: 30_000 }).toBe('ok');
+      await expect.poll(async () => (await ask()).status, { timeout: 60_000 }).toBe('ok');
     } finally {
       writeFileSync(bundle, text);
       await client.close();
