@@ -120,7 +120,7 @@ function wholeVerdict(unit: Unit, request: Asked): Verdict {
     ({ path: at, from }) => at === unit.path || (unit.before !== undefined && isWithin(from, unit.path)),
   );
   if (secret !== undefined) return lostSecret;
-  const first = judge(topChange(unit, request), ground);
+  const first = verdictOf(unit, request);
   if (first.action !== 'apply') return first;
   const stays = entriesThatStay(unit, request);
   for (const { path: below, stats } of unit.before?.tree?.entries ?? []) {
@@ -130,6 +130,22 @@ function wholeVerdict(unit: Unit, request: Asked): Verdict {
   }
   return first;
 }
+
+/** Of what is there at the place, and of the same at the other names of its file: what says no first. */
+function verdictOf(unit: Unit, request: Asked): Verdict {
+  const { judge, ground, repositoryOf } = request;
+  const change = topChange(unit, request);
+  const first = judge(change, ground);
+  const { otherNames = [] } = unit;
+  if (otherNames === 'unknown') return first.action === 'apply' ? unknownNames : first;
+  for (const path of first.action === 'apply' ? otherNames : []) {
+    const verdict = judge({ ...change, path, ...repositoryOf(path) }, ground);
+    if (verdict.action !== 'apply') return { ...verdict, why: `\`${path}\`, another name of it: ${verdict.why}` };
+  }
+  return first;
+}
+
+const unknownNames: Verdict = { action: 'hold', rule: 'other_name', why: 'its file has other names that could not all be looked for' };
 
 /** Of a directory that was made anew what is in it as before: nobody took that away. */
 function entriesThatStay({ path: top, before, inside }: Unit, { view }: JudgeRequest): ReadonlySet<string> {

@@ -7,7 +7,7 @@ import type { BigIntStats } from 'node:fs';
 import { basename } from 'node:path';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
 import type { DifferenceRequest } from './difference.ts';
-import { isSameContent, look, stampOf } from './stamp.ts';
+import { isSameContent, look, modeOf, stampOf } from './stamp.ts';
 import type { Before, NewEntry, Unit } from './unit.ts';
 import { upperOf } from './view.ts';
 
@@ -39,7 +39,26 @@ export async function withLinkSets(units: readonly Unit[], ground: LinkGround): 
     const first = unit.kind === 'modify' ? firstOf(unit) : undefined;
     return first === undefined ? unit : { ...unit, after: { ...unit.after, pure: true, nameOf: first.path } };
   });
-  return withMovedNames([...settled, ...(await otherNames(written, settled, ground))], ground);
+  const moved = await withMovedNames([...settled, ...(await otherNames(written, settled, ground))], ground);
+  return withNamesOfModes(moved, ground);
+}
+
+/** SECURITY: a mode is the file's, whichever of its names the command gave it by, and one of them may be a hook. */
+async function withNamesOfModes(units: readonly Unit[], ground: LinkGround): Promise<readonly Unit[]> {
+  const lower = (path: string) => look(`${ground.view.workspaceRoot}/${path}`);
+  const isShared = ({ path, kind, before, after }: Unit) =>
+    kind === 'attributes' && before?.stamp.type === 'file' && after !== undefined && modeOf(after.stats) !== before.stamp.mode
+      ? (lower(path)?.nlink ?? 1n) > 1n
+      : false;
+  const shared = new Set(units.filter(isShared));
+  if (shared.size === 0) return units;
+  const { names, isAll } = await namesOf([...new Set([...shared].map(({ before }) => before?.stamp.inode ?? ''))], ground);
+  const byInode = Map.groupBy(names, (name) => String(lower(name)?.ino));
+  return units.map((unit) => {
+    if (!shared.has(unit)) return unit;
+    const others = byInode.get(unit.before?.stamp.inode ?? '') ?? [];
+    return { ...unit, otherNames: isAll ? others.filter((name) => name !== unit.path) : 'unknown' };
+  });
 }
 
 interface Gone {
@@ -96,7 +115,7 @@ function goneFiles({ kind, path, before }: Unit, { view }: LinkGround): readonly
 /** By inode number one name of the file at which nothing happens. */
 async function namesStaying(numbers: readonly string[], units: readonly Unit[], ground: LinkGround): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>();
-  for (const name of (await namesOf(numbers, ground)).filter((one) => !isTouched(one, units, ground))) {
+  for (const name of (await namesOf(numbers, ground)).names.filter((one) => !isTouched(one, units, ground))) {
     const inode = String(look(`${ground.view.workspaceRoot}/${name}`)?.ino);
     if (numbers.includes(inode)) found.set(inode, name);
   }
@@ -113,7 +132,7 @@ async function otherNames(written: readonly Changed[], units: readonly Unit[], g
   const { workspaceRoot } = ground.view;
   const found: Unit[] = [];
   const numbers = written.map(({ before }) => before.stamp.inode);
-  for (const name of await namesOf(numbers, ground)) {
+  for (const name of (await namesOf(numbers, ground)).names) {
     const stats = look(`${workspaceRoot}/${name}`);
     const one = written.find(({ before }) => before.stamp.inode === String(stats?.ino));
     if (stats === undefined || one === undefined || one.path === name || isTouched(name, units, ground)) continue;
@@ -129,14 +148,22 @@ function isTouched(name: string, units: readonly Unit[], { view }: LinkGround): 
   return look(`${upperOf(view)}/${name}`) !== undefined || units.some(isAtOrAbove);
 }
 
-const limits = { timeoutMs: 60_000, keepBytes: 1_000_000 };
+const limits = { timeoutMs: 60_000, keepBytes: 16_000_000 };
 
-/** Below the workspace, on its own file system; none where there are too many. */
-async function namesOf(inodes: readonly string[], { view, programs }: LinkGround): Promise<readonly string[]> {
+interface Names {
+  readonly names: readonly string[];
+  /** None was passed over: all directories could be looked into, and there are not too many. */
+  readonly isAll: boolean;
+}
+
+/** Below the workspace, on its own file system; none where there are too many. Of many files those of others are among them. */
+async function namesOf(inodes: readonly string[], { view, programs }: LinkGround): Promise<Names> {
   const numbers = inodes.flatMap((inode, index) => [...(index === 0 ? [] : ['-o']), '-inum', inode]);
   const skip = view.concealed === undefined ? [] : ['-path', `./${view.concealed}`, '-prune', '-o'];
-  const args = ['.', '-xdev', ...skip, '-type', 'f', '(', ...numbers, ')', '-print0'];
+  const which = inodes.length > mostSets ? ['-links', '+1'] : ['(', ...numbers, ')'];
+  const args = ['.', '-xdev', ...skip, '-type', 'f', ...which, '-print0'];
   const line = { program: 'find', args, cwd: view.workspaceRoot, env: launcherEnvironment, ...limits };
-  const { stdout, truncated } = await programs.run(line, new AbortController().signal);
-  return truncated ? [] : stdout.split('\0').flatMap((name) => (name === '' ? [] : [name.slice('./'.length)]));
+  const { stdout, truncated, exitCode } = await programs.run(line, new AbortController().signal);
+  const names = truncated ? [] : stdout.split('\0').flatMap((name) => (name === '' ? [] : [name.slice('./'.length)]));
+  return { names, isAll: !truncated && exitCode === 0 };
 }

@@ -37,6 +37,8 @@ export interface Unit {
   readonly extended?: AttributeChange;
   /** Of `modify`: the file has other names, and is what they name. */
   readonly writtenThrough?: true;
+  /** Of `attributes` with another mode, of a file: its other names below the workspace, which get that, too; `unknown`: not all were found. */
+  readonly otherNames?: readonly string[] | 'unknown';
   /** Of what a person decides about. */
   readonly held?: Pick<Verdict, 'rule' | 'why'>;
   /** A directory that was there got this name; its content is a copy, taken without any covers. */

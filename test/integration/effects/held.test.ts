@@ -1,6 +1,17 @@
 /** What is held lies in the journal: shown, applied whole or not at all, dropped, and never more than its limits. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { disk } from '#execution/effects/disk';
@@ -108,6 +119,18 @@ describe('applying', () => {
     expect([done.changed, done.heldId === undefined]).toEqual(one === 'a' ? [['a'], true] : [[], false]);
     expect(done.leftOut).toContainEqual(expect.objectContaining({ path: other, reason: 'refused', rule: 'other_name' }));
     expect(['a', 'held-b'].map((name) => readFileSync(at(name), 'utf8'))).toEqual(one === 'a' ? ['1\n2\n', '1\n'] : ['1\n', '1\n']);
+  });
+
+  it.each([1, 201])('a mode waits where another name of the file waits (%i files)', async (count) => {
+    const { run, apply, at } = bench(Object.fromEntries(Array.from({ length: count }, (_, index) => [`a${index}`, '1\n'])));
+    for (let index = 0; index < count; index += 1) linkSync(at(`a${index}`), at(`${index === 0 ? 'held-' : ''}b${index}`));
+    const modeOf = (name: string) => (lstatSync(at(name)).mode & 0o777).toString(8);
+    const before = modeOf('held-b0');
+    const done = await run('chmod 755 a*');
+    expect(done.leftOut).toMatchObject([{ path: 'a0', reason: 'held', rule: 'marked', why: expect.stringContaining('`held-b0`') }]);
+    expect([modeOf('a0'), done.changed.length]).toEqual([before, count - 1]);
+    await apply(done.heldId);
+    expect([modeOf('a0'), modeOf('held-b0')]).toEqual(['755', '755']);
   });
 
   it.each<[string, (at: (name: string) => string) => void]>([
