@@ -118,5 +118,5 @@ export function ruleRemoval(security: Security, rule: AutoApproveRule): SettingC
 export function lifeInWords(lifeMs: number): string {
   const days = Math.round(lifeMs / 86_400_000);
   if (days < 1) return inWords(durationWords(lifeMs));
-  return days === 1 ? t('1 day') : t('{0} days', days);
+  return days === 1 ? t('1 day') : `${days} ${t('days')}`;
 }

@@ -1,14 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { settingContributions } from '#hosts/vscode/contributes/settings';
 import { createModalQueue } from '#hosts/vscode/gate/confirm-run';
+import { inWords, useTexts } from '#hosts/vscode/l10n';
 import { changeSetting } from '#hosts/vscode/security/change-setting';
 import { levelChange, levelWords, lifeInWords, resumption, ruleChange, ruleRemoval } from '#hosts/vscode/security/setting-changes';
 import type { App, AutoApproveRule, SettingResult } from '#kernel/app';
 import type { Signer } from '#kernel/approval/answer';
 import { ask } from '#kernel/decision';
-import { asIs } from '#kernel/text/message';
+import { asIs, say } from '#kernel/text/message';
 import { securityLevels } from '#kernel/tiers';
 import { networkAtLevel } from '#policy/classify';
+import { roughly } from '#tools/support/guest-facts';
+import { ageWords } from '#tools/support/operation-facts';
+import { readBundle } from '../../../../../scripts/l10n/translations.ts';
 import { createApprover } from '../../../../integration/stores/store-fixtures.ts';
 import { type Reaction, scriptedPerson } from '../gate/scripted-person.ts';
 
@@ -124,6 +128,17 @@ it.each([
   [30 * 86_400_000, '30 days'],
 ])('%d ms is %s', (ms, words) => {
   expect(lifeInWords(ms)).toBe(words);
+});
+
+it('days stand in the case that their sentence wants', () => {
+  useTexts(readBundle(), 'de');
+  try {
+    expect(lifeInWords(7 * 86_400_000)).toBe('7 Tage');
+    expect(inWords(say`up for ${roughly(3 * 86_400)}`)).toBe('läuft seit 3 Tagen');
+    expect(inWords(ageWords(0, 3 * 86_400_000))).toBe('vor 3 Tagen');
+  } finally {
+    useTexts(undefined);
+  }
 });
 
 describe('the words of a level', () => {
