@@ -4,11 +4,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Fault } from '#kernel/errors';
+import { Fault, reasonOf } from '#kernel/errors';
 import { say } from '#kernel/text/message';
 import { makeFolder } from '../make-folder.ts';
 
-/** @returns what gives it back. @throws {Fault} `already_running` */
+/** SQLite's result code for a lock that another one has; of an extended code it is the lowest byte. Source: sqlite.org/rescode.html. */
+const busy = 5;
+
+/** @returns what gives it back. @throws {Fault} `already_running`, `lock_unusable` */
 export function holdLock(folder: string, what: string): () => void {
   makeFolder(folder);
   const file = join(folder, `${what}.lock`);
@@ -17,15 +20,22 @@ export function holdLock(folder: string, what: string): () => void {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
   } catch (cause) {
     database.close();
+    if (((cause as { errcode?: number }).errcode ?? 0) % 256 !== busy) throw unusable(file, cause);
     throw new Fault('already_running', say`another ${what} works on ${folder} already`, { next: 'stop that one first', cause });
   }
   return () => database.close();
 }
 
+/** A disk that takes no writes, or what is no lock in its place. */
+function unusable(file: string, cause: unknown): Fault {
+  const next = 'see that this user may write the file; where it is damaged, a person removes it while no Banksman runs';
+  return new Fault('lock_unusable', say`\`${file}\` cannot be locked: ${reasonOf(cause)}`, { next, cause });
+}
+
 /** How often it is tried to get one, and how many times: ten seconds together. */
 const tries = { everyMs: 20, most: 500 } as const;
 
-/** Does `work` while it holds the lock, and waits for whoever has it. @throws {Fault} `lock_busy` */
+/** Does `work` while it holds the lock, and waits for whoever has it. @throws {Fault} `lock_busy`, `lock_unusable` */
 export async function withLock<T>(folder: string, what: string, work: () => Promise<T>): Promise<T> {
   const release = await waitForLock(folder, what);
   try {
@@ -40,7 +50,7 @@ async function waitForLock(folder: string, what: string): Promise<() => void> {
     try {
       return holdLock(folder, what);
     } catch (thrown) {
-      if (!(thrown instanceof Fault)) throw thrown;
+      if (!(thrown instanceof Fault) || thrown.code !== 'already_running') throw thrown;
       if (left === 0)
         throw new Fault('lock_busy', say`another process has held \`${join(folder, what)}.lock\` for ten seconds`, {
           cause: thrown,
