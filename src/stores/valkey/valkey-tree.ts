@@ -58,9 +58,9 @@ export function createValkeyTree(deps: TreeDeps): TrailTree & { reading(): Promi
       const about = await reader.about().catch(whereNoTree);
       if (about === undefined) return undefined;
       const state = await reader.state();
-      const [first] = await reader.leaves(state.kept, 1);
-      // SECURITY: whoever writes before the first record could name a later beginning; the leaves say otherwise.
-      return { since: Math.min(about.since, first?.time ?? about.since), leaves: pagesOf(reader, state) };
+      // SECURITY: whoever writes before the first record could name a later beginning, and write a first record to fit; the leaves behind it say otherwise.
+      const times = (await reader.leaves(state.kept, pageSize)).map(({ time }) => time).filter((time) => time > 0);
+      return { since: Math.min(about.since, ...times), leaves: pagesOf(reader, state) };
     },
   };
 }

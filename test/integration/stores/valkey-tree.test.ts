@@ -165,6 +165,19 @@ describe('somebody who writes to the server', { timeout: 120_000 }, () => {
     expect(await verifyTrail(store.audit)).toMatchObject({ ok: false });
   });
 
+  it('and writes the first record with a clock that is ahead: what is put in beside the tree is found', async () => {
+    const [clock, ahead] = [createFakeClock(), createFakeClock()];
+    ahead.advance(dayMs);
+    const early = await openTestValkey(server, { clock: ahead });
+    await write(early, 1);
+    const store = await openTestValkey(server, { clock });
+    await write(store, 3);
+    clock.advance(600_000);
+    await write(store, 3);
+    await server.operator.rpop(leaves);
+    expect(await verifyTrail(store.audit)).toMatchObject({ ok: false, message: expect.stringContaining('is not in the tree') });
+  });
+
   it('and deletes everything makes another trail of it', async () => {
     const { store, old } = await begun();
     await server.operator.flushall();
