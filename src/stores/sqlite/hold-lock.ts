@@ -15,7 +15,7 @@ const busy = 5;
 export function holdLock(folder: string, what: string): () => void {
   makeFolder(folder);
   const file = join(folder, `${what}.lock`);
-  const database = new DatabaseSync(file);
+  const database = opened(file);
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
   } catch (cause) {
@@ -26,7 +26,15 @@ export function holdLock(folder: string, what: string): () => void {
   return () => database.close();
 }
 
-/** A disk that takes no writes, or what is no lock in its place. */
+function opened(file: string): DatabaseSync {
+  try {
+    return new DatabaseSync(file);
+  } catch (cause) {
+    throw unusable(file, cause);
+  }
+}
+
+/** What this user may not open, or is no lock. */
 function unusable(file: string, cause: unknown): Fault {
   const next = 'see that this user may write the file; where it is damaged, a person removes it while no Banksman runs';
   return new Fault('lock_unusable', say`\`${file}\` cannot be locked: ${reasonOf(cause)}`, { next, cause });

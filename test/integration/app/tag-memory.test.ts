@@ -1,5 +1,5 @@
 /** What is remembered of tags, by several processes of one user at once: nothing is lost, and what cannot be kept is no consent. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -59,9 +59,12 @@ it('waits for a process that writes, and loses nothing of what it wrote', async 
   expect((await memory().remember(new Map([[300, ['staging']]]), new Set([300]))).gained).toEqual(new Map());
 });
 
-it('says that a lock is damaged, and not that somebody holds it', async () => {
-  await memory().remember(new Map(), new Set());
-  writeFileSync(join(stateDir, 'tags', 'lab.lock'), 'no lock at all\n'.repeat(100));
+it.each<[string, string, (file: string) => void]>([
+  ['is damaged', 'not a database', (file) => writeFileSync(file, 'no lock at all\n'.repeat(100))],
+  ['cannot be opened', 'unable to open', (file) => mkdirSync(file)],
+])('says that a lock %s, and not that somebody holds it', async (_flaw, said, spoil) => {
+  mkdirSync(join(stateDir, 'tags'), { mode: 0o700 });
+  spoil(join(stateDir, 'tags', 'lab.lock'));
   const refused = memory().making({ vmid: 300, tags: ['staging'] }, 'begins');
-  await expect(refused).rejects.toMatchObject({ code: 'lock_unusable', message: expect.stringContaining('not a database') });
+  await expect(refused).rejects.toMatchObject({ code: 'lock_unusable', message: expect.stringContaining(said) });
 });
