@@ -3,6 +3,7 @@
  * texts, then time, then the effect. A missing, locked or template guest fails here, in the task, after the request was answered 200.
  */
 import type { Cluster } from './cluster.ts';
+import { applyPending } from './operations/apply-config.ts';
 import { type GuestKind, type GuestState, guestOn, isTemplate, lockOf } from './state.ts';
 import { type TaskContext, TaskError, TaskInterrupted, type TaskPlan, type TaskSteps } from './task-engine.ts';
 
@@ -97,7 +98,19 @@ export function startPlan(target: GuestTarget): TaskPlan {
 function* bringUp(target: GuestTarget, guest: GuestState, task: TaskContext): TaskSteps {
   yield target.cluster.taskDurationMs;
   for (const line of guest.startLog) task.log(line);
+  takeOverPending(target.cluster, guest);
   setRunning(guest, task);
+}
+
+/** What waited for the guest to be off. */
+function takeOverPending(cluster: Cluster, guest: GuestState): void {
+  if (guest.pending.size > 0) applyPending(cluster, guest);
+}
+
+/** A VM takes over what is pending once it is off, a container when it starts. */
+function switchOff({ cluster, kind }: GuestTarget, guest: GuestState): void {
+  guest.running = false;
+  if (kind === 'qemu') takeOverPending(cluster, guest);
 }
 
 export interface StopOptions {
@@ -113,7 +126,7 @@ export function stopPlan(target: GuestTarget, options: StopOptions): TaskPlan {
       if (!guest.running) return;
       checkLock(guest);
       yield target.cluster.taskDurationMs;
-      guest.running = false;
+      switchOff(target, guest);
     });
   };
 }
@@ -168,13 +181,13 @@ function* powerDown(target: GuestTarget, guest: GuestState, options: ShutdownOpt
   if (hasAgent(guest) && !guest.agentAnswers) yield* pingInVain(guest, task);
   if (guest.obeysShutdown) {
     yield target.cluster.taskDurationMs;
-    guest.running = false;
+    switchOff(target, guest);
     return;
   }
   yield options.timeoutSeconds * 1000;
   if (!options.force) throw new TaskError(refusedShutdown(guest, options, task));
   if (guest.kind === 'qemu') task.log('VM quit/powerdown failed - terminating now with SIGTERM');
-  guest.running = false;
+  switchOff(target, guest);
 }
 
 function refusedShutdown(guest: GuestState, { timeoutSeconds }: ShutdownOptions, task: TaskContext): string {

@@ -124,6 +124,18 @@ describe('configuration', () => {
     expect(pending.find(({ key }) => key === 'name')).toEqual({ key: 'name', value: 'web2' });
   });
 
+  it.each([
+    ['once a VM is off', '/nodes/pve/qemu/100', ['stop'], { memory: '4096' }, { memory: '4096' }],
+    ['once a VM is shut down', '/nodes/pve/qemu/100', ['shutdown'], { memory: '4096' }, { memory: '4096' }],
+    ['at a container’s next start', '/nodes/pve/lxc/201', ['stop', 'start'], { ostype: 'ubuntu' }, { ostype: 'ubuntu' }],
+  ] as const)('that is pending counts %s', async (_when, guest, actions, form, counts) => {
+    await send('PUT', `${guest}/config`, form);
+    expect(await objectAt(`${guest}/config?current=1`)).not.toMatchObject(counts);
+    for (const action of actions) expect(await finished(await post(`${guest}/status/${action}`))).toBe('OK');
+    expect(await objectAt(`${guest}/config?current=1`)).toMatchObject(counts);
+    expect((await rows(`${guest}/pending`)).filter((row) => 'pending' in row)).toEqual([]);
+  });
+
   it('keeps tags sorted, lower-cased, each once; one that is registered takes Sys.Modify', async () => {
     await send('PUT', `${build}/config`, { tags: 'Zeta alpha,zeta' });
     expect((await objectAt(`${build}/config`))['tags']).toBe('alpha;zeta');

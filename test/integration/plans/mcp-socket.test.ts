@@ -25,6 +25,7 @@ type Name = (typeof names)[number];
 const tokens = new Map<string, string>();
 const clients = new Map<string, TestClient>();
 
+const seed = demoSeed(Date.now(), { [demoTokens.ops]: '5b0f4f0e-74d8-4f0e-9f0a-1c3a3f1d7a11' });
 const settings = {
   protected: { guests: [103] },
   scopes: [
@@ -41,7 +42,6 @@ const guest = (vmid: number) => {
 };
 
 beforeAll(async () => {
-  const seed = demoSeed(Date.now(), { [demoTokens.ops]: '5b0f4f0e-74d8-4f0e-9f0a-1c3a3f1d7a11' });
   const roles = { ...seed.access.roles, BanksmanOperator: [...operatorPrivileges, 'Pool.Audit', 'SDN.Use'] };
   world = await startWorld({ state: { ...seed, access: { ...seed.access, roles } } });
   // Before it was in anybody's scope, and before it was tagged.
@@ -172,7 +172,7 @@ describe('another agent’s plan', () => {
 
 describe('a guest that is not in the scope', () => {
   const inside = step('set_guest_config', { vmid: 101, description: 'blue’s' });
-  const archive = 'local:backup/vzdump-qemu-100-2026_01_01-00_00_00.vma.zst';
+  const archive = seed.volumes.find(({ vmid }) => vmid === 100)?.volid ?? '';
   const calls: readonly (readonly [tool: string, input: JsonObject, codes: readonly string[]])[] = [
     ['start_vm', { vmid: 105 }, ['out_of_scope']],
     ['stop_vm', { vmid: 100 }, ['out_of_scope']],
@@ -185,17 +185,13 @@ describe('a guest that is not in the scope', () => {
     ['create_snapshot', { vmid: 100, name: 'mine' }, ['out_of_scope']],
     ['rollback_snapshot', { vmid: 101, name: 'before_tags' }, ['out_of_scope', 'tag_decides']],
     ['backup_guest', { vmid: 100, storage: 'nas' }, ['out_of_scope']],
-    ['resize_disk', { vmid: 100, disk: 'scsi0', size_gib: 64 }, ['out_of_scope', 'invalid_input']],
+    ['resize_disk', { vmid: 100, disk: 'scsi0', size: '+1G' }, ['out_of_scope']],
     ['set_guest_config', { vmid: 100, description: 'blue’s' }, ['out_of_scope']],
     ['set_tags', { vmid: 100, tags: ['prod', 'web', 'more'] }, ['out_of_scope']],
     ['set_tags', { vmid: 105, tags: ['ci', 'staging'] }, ['tag_decides', 'out_of_scope']],
     ['clone_guest', { vmid: 100, new_vmid: 300 }, ['out_of_scope']],
     ['clone_guest', { vmid: 900, new_vmid: 300, name: 'nas-vm' }, ['out_of_scope']],
-    [
-      'restore_guest',
-      { archive, new_vmid: 300, node: 'pve', storage: 'local-lvm' },
-      ['out_of_scope', 'tag_decides', 'pve_error', 'unknown_archive'],
-    ],
+    ['restore_guest', { archive, new_vmid: 300, node: 'pve', storage: 'local-lvm' }, ['out_of_scope']],
     ['delete_guest', { vmid: 101 }, ['out_of_scope']],
     ['execute_ssh', { node: 'pve', command: 'uptime' }, ['out_of_scope']],
     ['restart_service', { node: 'pve', service: 'nginx' }, ['out_of_scope']],
