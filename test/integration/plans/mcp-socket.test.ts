@@ -272,6 +272,8 @@ describe('a person at another door', () => {
     const stopped = await machine.run(['plans', 'stop', id, ...machine.config]);
     expect(stopped, stopped.stderr).toMatchObject({ status: 0 });
     expect(await until('red', id, ended)).toMatchObject({ standing: 'stopped' });
+    const shown = await machine.run(['plans', 'show', id, ...machine.config]);
+    expect(shown.stdout).toMatch(/1\. done .*\n.*2\. not_done .*\nto take back what is done: banksman call undo_plan --input .*req-/);
     expect((await callAs('red', 'run_plan', { plan_id: id })).message).not.toContain('has begun');
     expect(await person.approvals.countPending()).toBe(0);
     expect(guest(100).config.get('description')).toBe('first');

@@ -49,6 +49,8 @@ async function show(words: readonly string[], options: CommandOptions): Promise<
     const plan = await planOf(app, id, options);
     if (options.json) printJson(plan);
     else printPlan(plan);
+    const back = options.json ? undefined : wayBackHint(plan, options);
+    if (back !== undefined) printText(back);
     return 0;
   });
 }
@@ -62,6 +64,12 @@ function printPlan(plan: PlanProgress): void {
     if (message !== undefined && state !== 'done') printText(`              ${showPlainly(message, 300)}`);
     if (upid !== undefined && state !== 'done') printText(`              task ${showPlainly(upid, 200)}`);
   }
+}
+
+function wayBackHint({ id, standing, steps }: PlanProgress, options: CommandOptions): string | undefined {
+  const isOver = standing === 'stopped' || standing === 'done';
+  if (!isOver || !steps.some(({ state }) => state === 'done')) return undefined;
+  return `to take back what is done: ${commandHint(['call', 'undo_plan', '--input', JSON.stringify({ plan_id: id })], options)}`;
 }
 
 async function planOf({ plans }: App, id: string, options: CommandOptions): Promise<PlanProgress> {
