@@ -61,4 +61,4 @@ it('a key that is trusted for the first time, or one more, rings nobody; a value
   expect(await people.agree(await people.pending(), signer)).toMatchObject({ ok: true });
   await rang;
   expect(editor([]).config.protected.guests).toEqual([]);
-}, 60_000);
+});

@@ -45,7 +45,7 @@ async function ends(app: LocalApp) {
   return ofStop.filter(({ name }) => name === 'tool.finished' || name === 'attempt.resolved');
 }
 
-describe('an outcome that the store does not take', { timeout: 60_000 }, () => {
+describe('an outcome that the store does not take', () => {
   it('is kept, said to the agent and by doctor, and written once when the store is back', async () => {
     const app = await world.open({}, undefined, 'test', { stays: true });
     const outcome = await stopDuringOutage(app);

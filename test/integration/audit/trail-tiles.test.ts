@@ -65,7 +65,7 @@ it('gives the root of its checkpoint by leaves, by entries and by the level abov
   expect(existsSync(join(folder, 'tile/2'))).toBe(false);
   expect(JSON.parse(String(entries[0]))).toMatchObject({ sequence: 1 });
   expect(statSync(join(folder, 'tile/entries/000')).mode & 0o777).toBe(0o600);
-}, 60_000);
+});
 
 it('is added to, and what is there and differs is said and left', async () => {
   const { folder, write, tiles } = await bench();
@@ -79,7 +79,7 @@ it('is added to, and what is there and differs is said and left', async () => {
   const bytes = readFileSync(whole);
   writeFileSync(whole, Buffer.concat([Buffer.of((bytes[0] ?? 0) ^ 1), bytes.subarray(1)]));
   await expect(tiles()).rejects.toMatchObject({ code: 'not_continued' });
-}, 60_000);
+});
 
 it('lacks entries of records that have left, and none of the hashes', async () => {
   const { folder, write, change, tiles } = await bench();
@@ -91,7 +91,7 @@ it('lacks entries of records that have left, and none of the hashes', async () =
   expect((await tiles()).bundles).toEqual({ written: 1, lacking: 1 });
   expect(existsSync(join(folder, 'tile/entries/000'))).toBe(false);
   expect(hashesIn(readFileSync(join(folder, 'tile/0/000')))).toHaveLength(256);
-}, 60_000);
+});
 
 it('of a trail whose hashes are not those of its records is not written as whole', async () => {
   const { folder, write, change, tiles } = await bench();
@@ -99,4 +99,4 @@ it('of a trail whose hashes are not those of its records is not written as whole
   change('UPDATE audit_tree SET hash = zeroblob(32) WHERE level = 0 AND position = 100');
   await expect(tiles()).rejects.toMatchObject({ code: 'audit_broken' });
   expect(existsSync(join(folder, 'checkpoint'))).toBe(false);
-}, 60_000);
+});

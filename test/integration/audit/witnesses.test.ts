@@ -203,7 +203,7 @@ describe('a process that stays', () => {
     const file = join(folder, 'elsewhere');
     const { witnesses, ...rest } = parts([{ file }]);
     const witnessing = startWitnessing({ ...rest, config: { witnesses }, stays: true });
-    await expect.poll(() => existsSync(file), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => existsSync(file)).toBe(true);
     await witnessing.close();
     expect(await witnessFindings({ witnesses, stateDir })).toMatchObject([{ state: 'ok' }]);
     const hung = Promise.withResolvers<void>();

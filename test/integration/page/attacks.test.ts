@@ -12,7 +12,7 @@ beforeAll(async () => {
   world = await openPageWorld();
   alice = await world.enrolled('alice-phone');
   ({ origin } = world.page);
-}, 60_000);
+});
 afterAll(() => world.close());
 
 const statusOf = async (id: string) => (await world.app.approvals.get(id))?.status;

@@ -14,7 +14,7 @@ beforeAll(async () => {
   await world.ask('stop_vm', { vmid: 100, reason: 'the nightly backup hangs, and a restart from inside did not help' }, 'night');
   await world.ask('stop_container', { vmid: 200 }, 'night');
   await world.ask('start_vm', { vmid: 101 }, 'day');
-}, 60_000);
+});
 afterAll(() => world.close());
 
 describe.each([
@@ -28,7 +28,7 @@ describe.each([
   beforeAll(async () => {
     stranger = await world.device({ width, scheme });
     device = await world.enrolled(`${scheme}${width}-phone`, { width, scheme });
-  }, 60_000);
+  });
 
   const open = async (path: string, on: Device = device) => on.open(path);
   const row = (title: RegExp) => device.tab.getByRole('link', { name: title });

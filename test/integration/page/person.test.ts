@@ -7,7 +7,7 @@ let alice: Device;
 beforeAll(async () => {
   world = await openPageWorld();
   alice = await world.enrolled('alice-phone');
-}, 60_000);
+});
 afterAll(() => world.close());
 
 const statusOf = async (id: string) => (await world.app.approvals.get(id))?.status;

@@ -11,7 +11,7 @@ let alice: Device;
 beforeAll(async () => {
   world = await openPageWorld({}, undefined, 'machine');
   alice = await world.enrolled('alice-phone', { width: 360 });
-}, 60_000);
+});
 afterAll(() => world.close());
 
 const describeIt = (text: string, more = {}) => ({ tool: 'set_guest_config', arguments: { vmid: 100, description: text }, ...more });

@@ -16,7 +16,7 @@ beforeAll(async () => {
   configFile = join(world.world.stateDir, '..', 'config.json');
   alice = await world.enrolled('alice-phone');
   browser = await world.enrolled('alice-browser', {}, 'same-account');
-}, 60_000);
+});
 afterAll(() => world.close());
 
 const settings = () => world.app.passkeyDesk(world.page.origin).settings();

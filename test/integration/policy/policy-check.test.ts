@@ -102,5 +102,5 @@ describe('policy check', () => {
     expect(
       refused.flatMap((entry) => entry['rules']).filter((rule) => !/^workspace\.(?:hidden-character|own-command)$/.test(String(rule))),
     ).toEqual([]);
-  }, 60_000);
+  });
 });

@@ -228,7 +228,7 @@ describe.skipIf(whyNoUsers !== undefined)(`a service of its own user${whyNoUsers
     } finally {
       free();
     }
-    await expect.poll(async () => (await call(alice, 'get_cluster_status'))['status'], { timeout: 30_000 }).toBe('ok');
+    await expect.poll(async () => (await call(alice, 'get_cluster_status'))['status']).toBe('ok');
     expect((await machine.as(alice, ['audit', 'verify'])).status).toBe(0);
   });
 

@@ -45,7 +45,7 @@ function journalOf(): readonly string[] {
 }
 
 async function ends(app: App, id: string, status: string): Promise<void> {
-  await vi.waitFor(async () => expect((await app.approvals.get(id))?.status).toBe(status), { timeout: 30_000, interval: 200 });
+  await vi.waitFor(async () => expect((await app.approvals.get(id))?.status).toBe(status), { interval: 200 });
 }
 
 async function statusOf(app: App, id: string) {
@@ -84,14 +84,14 @@ describe.skipIf(!canSandbox)('held changes', () => {
     const { id } = await hold(app);
     expect((await app.approvals.approve(id, world.person)).ok).toBe(true);
     await ends(app, id, 'consumed');
-    await vi.waitFor(() => expect(readFileSync(at('.vscode/tasks.json'), 'utf8')).toBe('{"a": 1}\n'), { timeout: 20_000 });
+    await vi.waitFor(() => expect(readFileSync(at('.vscode/tasks.json'), 'utf8')).toBe('{"a": 1}\n'));
     const told = await vi.waitFor(
       async () => {
         const status = await statusOf(app, id);
         expect(status.message).toContain('the held changes were applied');
         return status;
       },
-      { timeout: 20_000, interval: 200 },
+      { interval: 200 },
     );
     expect(told.result).toMatchObject({ status: 'consumed', outcome: { status: 'ok' } });
     const history = await app.runs();
@@ -130,7 +130,7 @@ describe.skipIf(!canSandbox)('held changes', () => {
     expect(existsSync(at('.vscode'))).toBe(false);
     await open();
     await ends(elsewhere, id, 'consumed');
-    await vi.waitFor(() => expect(existsSync(at('.vscode/tasks.json'))).toBe(true), { timeout: 20_000 });
+    await vi.waitFor(() => expect(existsSync(at('.vscode/tasks.json'))).toBe(true));
   });
 
   it('denied, they are dropped', async () => {
@@ -138,7 +138,7 @@ describe.skipIf(!canSandbox)('held changes', () => {
     const { id } = await hold(app);
     expect(journalOf()).toHaveLength(1);
     await app.approvals.deny(id, 'user:alice', 'not in this repository');
-    await vi.waitFor(() => expect(journalOf()).toEqual([]), { timeout: 30_000, interval: 200 });
+    await vi.waitFor(() => expect(journalOf()).toEqual([]), { interval: 200 });
     expect(existsSync(at('.vscode'))).toBe(false);
     expect(await statusOf(app, id)).toMatchObject({
       next: expect.stringContaining('dropped'),
@@ -258,7 +258,7 @@ describe('what is held, by the standing of its request', () => {
   ])('%s', async (_name, record, left) => {
     const { answers, ran, looks, heldIds } = await standing(record);
     answers.follow();
-    await vi.waitFor(() => expect(looks).toHaveLength(1), { timeout: 20_000, interval: 100 });
+    await vi.waitFor(() => expect(looks).toHaveLength(1), { interval: 100 });
     await answers.close();
     expect(await heldIds()).toHaveLength(left);
     expect(ran).toEqual([]);
