@@ -11,5 +11,6 @@ export async function waitDetails(page: Page, title: string): Promise<FrameLocat
 export async function unfoldDetails(details: FrameLocator): Promise<void> {
   const folded = details.locator('#rest details:not([open]) > summary');
   while ((await folded.count()) > 0) await folded.first().click();
-  await details.locator('.trail').waitFor({ timeout: 30_000 });
+  // A plan's page has no part about the policy: what it was told stands with its steps.
+  if ((await details.locator('#fold-policy').count()) > 0) await details.locator('.trail').waitFor({ timeout: 60_000 });
 }
