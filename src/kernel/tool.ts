@@ -27,6 +27,8 @@ export type ToolResult =
       readonly ok: false;
       /** The policy refused what it was to prepare: no failure of the call's own. */
       readonly denied?: true;
+      /** Of what was refused then. */
+      readonly tier?: ActionTier;
       readonly code: string;
       readonly message: string;
       readonly result?: JsonValue;

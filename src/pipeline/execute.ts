@@ -39,7 +39,8 @@ function outcomeOf(result: ToolResult, { requestId }: Approved, handler: Handler
     status: result.ok ? 'ok' : result.denied === true ? 'denied' : 'error',
     code: result.ok ? 'ok' : result.code,
     message: result.message,
-    ...given({ request_id: requestId, next: result.next, effect: effect && effectData(effect), result: result.result }),
+    ...given({ request_id: requestId, next: result.next, tier: result.ok ? undefined : result.tier }),
+    ...given({ effect: effect && effectData(effect), result: result.result }),
   };
   return { outcome, ...given({ asks: result.asks }) };
 }

@@ -7,11 +7,13 @@ import { type JsonObject, wordOf } from '#kernel/json';
 import { foretold, isPlannable, type Plan, type PlanStep, type ProposedStep, type Rehearsal, type StepRefusal } from '#kernel/plans/plan';
 import type { Resource } from '#kernel/resource';
 import { english, say } from '#kernel/text/message';
+import type { ActionTier } from '#kernel/tiers';
 import { impactOf, type ToolResult } from '#kernel/tool';
 import { lastingTarget } from '#pipeline/action';
 import { toolContext } from '#pipeline/context';
 import { decideCall, findObstacle, passStages, withCondition } from '#pipeline/decide-call';
 import { type CallDeps, type ClusterCopy, type IncomingCall, type PipelineDeps, type TagMemory, withSettings } from '#pipeline/deps';
+import { given } from '#pipeline/execute';
 import { derivedBy, takeInventory } from '#pipeline/inventory';
 import { changes, timesAhead } from '#pipeline/limits';
 import { type Foresight, foresee } from '#pipeline/losses';
@@ -85,9 +87,11 @@ function byFault(thrown: unknown, signal: AbortSignal): Failed {
   return { ok: false, status: 'error', refusal: { code, message, ...(next === undefined ? {} : { next }) } };
 }
 
-function byRefusal({ status, code, message, next }: Refusal): Failed {
-  const refusal = { code, message, ...(next === undefined ? {} : { next }) };
-  return { ok: false, status: status === 'denied' ? 'denied' : 'error', refusal };
+/** @param tier of the step */
+function byRefusal({ status, code, message, next }: Refusal, tier: ActionTier | undefined): Failed {
+  const isDenied = status === 'denied';
+  const refusal = { code, message, ...given({ next, tier: isDenied ? tier : undefined }) };
+  return { ok: false, status: isDenied ? 'denied' : 'error', refusal };
 }
 
 /** What can be said of a step before anything is read. */
@@ -107,7 +111,7 @@ function nameStep(step: ProposedStep, { call, cluster }: Of, { tools }: CallDeps
       next: 'propose a plan for each cluster',
     });
   const checked = validate(tool, { ...step.arguments, cluster }, call.agent);
-  return checked.ok ? checked.state : byRefusal(checked.refusal);
+  return checked.ok ? checked.state : byRefusal(checked.refusal, tool.tier);
 }
 
 async function copyFor(named: readonly Validated[], { cluster, signal }: Of, { clusters }: CallDeps): Promise<ClusterCopy> {
@@ -167,13 +171,17 @@ async function rehearseStep(step: NumberedStep, stage: Stage): Promise<Failed | 
   const { of, deps, copy } = stage;
   if (step.wait_seconds !== undefined) await copy.clock.sleep(step.wait_seconds * 1_000, of.signal);
   const { byHand: _, ...asker } = of.call;
-  const decided = await passStages(decideCall({ ...asker, tool: step.tool, input: step.arguments }, deps, of.signal));
-  if (!decided.ok) return byRefusal(withOwnChanges(decided.refusal));
+  let tier: ActionTier | undefined;
+  const stages = decideCall({ ...asker, tool: step.tool, input: step.arguments }, deps, of.signal);
+  const decided = await passStages(stages, ({ state }) => {
+    tier = state?.tier ?? state?.tool?.tier ?? tier;
+  });
+  if (!decided.ok) return byRefusal(withOwnChanges(decided.refusal), tier);
   const [state, obstacle] = await Promise.all([
     withCondition(decided.state, deps, of.signal),
     findObstacle(decided.state, deps, of.signal),
   ]);
-  if (obstacle !== undefined) return byRefusal(obstacle);
+  if (obstacle !== undefined) return byRefusal(obstacle, tier);
   const { tool, input, targets } = state;
   const losses = await Promise.all([
     stage.foresight.losses(tool.takes?.(input, targets) ?? []).then((lines) => lines.map(english)),

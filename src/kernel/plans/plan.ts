@@ -2,6 +2,7 @@
 import type { GuestCondition, Inverse } from '../guest-condition.ts';
 import type { JsonObject } from '../json.ts';
 import { joined, type Message, plural, say } from '../text/message.ts';
+import type { ActionTier } from '../tiers.ts';
 
 /** The internal tool whose arguments a plan is: its request is the plan. */
 export const applyPlanTool = 'apply_plan';
@@ -60,6 +61,8 @@ export interface StepRefusal {
   readonly code: string;
   readonly message: string;
   readonly next?: string;
+  /** Of the step, where the policy refused it. */
+  readonly tier?: ActionTier;
 }
 
 /** What came of a rehearsal. `step` counts from 1. */

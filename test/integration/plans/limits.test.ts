@@ -58,6 +58,12 @@ describe('a proposal', () => {
     expect(await app.approvals.countPending()).toBe(0);
   });
 
+  it('that the policy refuses says the tier of that step, as a call of its own does', async () => {
+    const alone = await call(app, 'stop_vm', { vmid: 103 }, byAgent);
+    expect(alone).toMatchObject({ status: 'denied', tier: 'red' });
+    expect(await propose([two[0], step('stop_vm', { vmid: 103 })])).toMatchObject({ status: 'denied', tier: alone.tier });
+  });
+
   it('says its limit, and has one step at least', async () => {
     const many = Array.from({ length: 51 }, () => step('start_vm', { vmid: 101 }));
     expect(await propose(many)).toMatchObject({ code: 'invalid_input', message: expect.stringContaining('50') });
