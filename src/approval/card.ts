@@ -346,10 +346,15 @@ function isPlan(values: JsonObject): boolean {
   return Array.isArray(steps) && steps.every((step) => isJsonObject(step) && isStep(step));
 }
 
-function isStep({ tool, input, title, impact, undo, after, wait_seconds: waits }: JsonObject): boolean {
+function isStep({ tool, input, title, impact, undo, after, sets = [], wait_seconds: waits }: JsonObject): boolean {
   const isCall = typeof tool === 'string' && typeof title === 'string' && isJsonObject(input);
   const pauses = waits === undefined || typeof waits === 'number';
-  return isCall && pauses && impacts.includes(impact as Impact) && isUndo(undo) && Array.isArray(after) && after.every(isGuest);
+  const ends = Array.isArray(after) && after.every(isGuest) && Array.isArray(sets) && sets.every(isSettings);
+  return isCall && pauses && impacts.includes(impact as Impact) && isUndo(undo) && ends;
+}
+
+function isSettings(one: unknown): boolean {
+  return isJsonObject(one) && isJsonObject(one['values']) && Object.values(one['values']).every((value) => typeof value === 'string');
 }
 
 function isUndo(undo: unknown): boolean {

@@ -4,7 +4,16 @@ import { startDeadline } from '#execution/deadline';
 import { toFault } from '#kernel/errors';
 import { type Inverse, noWayBack } from '#kernel/guest-condition';
 import { type JsonObject, wordOf } from '#kernel/json';
-import { foretold, isPlannable, type Plan, type PlanStep, type ProposedStep, type Rehearsal, type StepRefusal } from '#kernel/plans/plan';
+import {
+  foretold,
+  isPlannable,
+  type Plan,
+  type PlanStep,
+  type ProposedStep,
+  type Rehearsal,
+  type StepRefusal,
+  settingsBetween,
+} from '#kernel/plans/plan';
 import type { Resource } from '#kernel/resource';
 import { english, say } from '#kernel/text/message';
 import type { ActionTier } from '#kernel/tiers';
@@ -219,6 +228,7 @@ async function stepOf(
   const { wait_seconds: waits } = step;
   const vmids = before.map(({ vmid }) => vmid);
   const after = await conditionsNow(copy.access.api, vmids, of.signal);
+  const sets = settingsBetween(before, after);
   return {
     ...{ tool: tool.name, input, ...(waits === undefined ? {} : { wait_seconds: waits }), title: english(tool.headline(input, targets)) },
     ...{
@@ -226,7 +236,7 @@ async function stepOf(
       targets: targets.map(lastingTarget),
       ...{ resources, losses, limits: timesAhead(state, deps), counts: changes(state) },
     },
-    ...{ before: foretold(before), after: foretold(after) },
+    ...{ before: foretold(before), after: foretold(after), ...(sets.length === 0 ? {} : { sets }) },
     undo: stored(wayBack(tool.inverse?.(input, before, result.result) ?? noWayBack(say`it has no way back`), step)),
   };
 }

@@ -25,6 +25,12 @@ export const undoSnapshotPattern = /^bm-[0-9a-f]{6}-\d{1,2}$/;
 /** What can be foretold of a guest: not the digest, which only the cluster makes. */
 export type Foretold = Omit<GuestCondition, 'digest' | 'config'>;
 
+/** What a step sets of a guest's configuration, by key; empty: it takes the key away. A description is in the step's own arguments. */
+export interface Settings {
+  readonly vmid: number;
+  readonly values: Readonly<Record<string, string>>;
+}
+
 /** One step as it was rehearsed; part of what is signed. */
 export interface PlanStep {
   readonly tool: string;
@@ -39,6 +45,8 @@ export interface PlanStep {
   /** Its guests right before and after it, as the rehearsal had them. */
   readonly before: readonly Foretold[];
   readonly after: readonly Foretold[];
+  /** Absent: nothing. */
+  readonly sets?: readonly Settings[];
   readonly undo: Inverse;
 }
 
@@ -79,16 +87,38 @@ export function foretold(conditions: readonly GuestCondition[]): readonly Foreto
   return conditions.map(({ digest: _digest, config: _config, ...known }) => known);
 }
 
-/** The guests of a plan as they are to be when it has ended: the last word on each. */
-export function endOf(steps: readonly Pick<PlanStep, 'after'>[]): readonly Foretold[] {
-  return [...new Map(steps.flatMap(({ after }) => after.map((guest) => [guest.vmid, guest] as const))).values()];
+/** What is other in a guest's configuration than it was. */
+export function settingsBetween(before: readonly GuestCondition[], after: readonly GuestCondition[]): readonly Settings[] {
+  return after.flatMap(({ vmid, config: now }) => {
+    if (now === undefined) return [];
+    const was = before.find((guest) => guest.vmid === vmid)?.config ?? {};
+    const keys = [...new Set([...Object.keys(was), ...Object.keys(now)])].filter((key) => key !== 'description' && was[key] !== now[key]);
+    return keys.length === 0 ? [] : [{ vmid, values: Object.fromEntries(keys.map((key) => [key, now[key] ?? ''])) }];
+  });
 }
 
-/** `guest 100: running on pve, snapshots a, b`. */
-export function foretoldWords({ vmid, exists, node, status, lock, snapshots = [] }: Foretold): Message {
+/** A guest as it is to be when a plan has ended, with what the plan has set by then. */
+export type End = Foretold & Pick<Settings, 'values'>;
+
+/** The guests of a plan: the last word on each. */
+export function endOf(steps: readonly Pick<PlanStep, 'after' | 'sets'>[]): readonly End[] {
+  const sets = steps.flatMap((step) => step.sets ?? []);
+  const valuesOf = (vmid: number) => Object.assign({}, ...sets.filter((one) => one.vmid === vmid).map(({ values }) => values));
+  const last = new Map(steps.flatMap(({ after }) => after.map((guest) => [guest.vmid, guest] as const)));
+  return [...last.values()].map((guest) => ({ ...guest, values: valuesOf(guest.vmid) as Settings['values'] }));
+}
+
+/** `guest 100: running on pve, memory set to 4096, snapshots a, b`. What is set of a guest that runs may count from its next start. */
+export function foretoldWords({ vmid, exists, node, status, lock, values, snapshots = [] }: End): Message {
   if (!exists) return say`guest ${vmid}: not there`;
   const state = say`guest ${vmid}: ${status ?? say`state not known`} on ${node ?? '?'}`;
   const withLock = lock === undefined ? state : say`${state}, locked (${lock})`;
-  if (snapshots.length === 0) return withLock;
-  return plural(snapshots.length, say`${withLock}, snapshot ${joined(snapshots)}`, say`${withLock}, snapshots ${joined(snapshots)}`);
+  const set = Object.entries(values).map(([key, value]) => (value === '' ? say`${key} not set` : say`${key} set to ${value}`));
+  const withSettings = set.length === 0 ? withLock : say`${withLock}, ${joined(set)}`;
+  if (snapshots.length === 0) return withSettings;
+  return plural(
+    snapshots.length,
+    say`${withSettings}, snapshot ${joined(snapshots)}`,
+    say`${withSettings}, snapshots ${joined(snapshots)}`,
+  );
 }

@@ -90,6 +90,7 @@ function wayBack(undo: Plan['steps'][number]['undo']): JsonObject {
 /** Made by a rehearsal, digested and signed: nobody else writes one. */
 const object = z.record(z.string(), z.json());
 const guests = z.array(z.looseObject({ vmid: z.number().int(), exists: z.boolean() })).max(10);
+const settings = z.strictObject({ vmid: z.number().int(), values: z.record(z.string(), z.string()) });
 
 const planSchema = z.strictObject({
   cluster: z.string(),
@@ -98,6 +99,7 @@ const planSchema = z.strictObject({
       z.strictObject({
         ...{ tool: z.string(), input: object, wait_seconds: z.number().int().optional(), title: z.string() },
         ...{ impact: z.enum(impacts), targets: z.array(object), before: guests, after: guests },
+        sets: z.array(settings).max(10).optional(),
         undo: z.union([
           z.strictObject({ tool: z.string(), input: object, loses: z.string().optional() }),
           z.strictObject({ none: z.string() }),

@@ -64,6 +64,20 @@ describe('a proposal', () => {
     expect(await propose([two[0], step('stop_vm', { vmid: 103 })])).toMatchObject({ status: 'denied', tier: alone.tier });
   });
 
+  it('says what it will have set, the last word on each, also where a step takes it back', async () => {
+    const set = (changes: object) => step('set_guest_config', { vmid: 100, ...changes });
+    const ends = async (steps: readonly ProposedStep[]) => ((await propose(steps)).result as { end: readonly string[] }).end;
+    expect(await ends([set({ cores: 3, memory: 4096 }), set({ cores: 4 })])).toEqual([
+      'guest 100: running on pve, cores set to 4, memory set to 4096',
+    ]);
+    const back = [
+      step('create_snapshot', { vmid: 100, name: 'was' }),
+      set({ memory: 4096 }),
+      step('rollback_snapshot', { vmid: 100, name: 'was' }),
+    ];
+    expect((await ends(back))[0]).toMatch(/^guest 100: \w+ on pve, memory set to 2048, snapshot was$/);
+  });
+
   it('says its limit, and has one step at least', async () => {
     const many = Array.from({ length: 51 }, () => step('start_vm', { vmid: 101 }));
     expect(await propose(many)).toMatchObject({ code: 'invalid_input', message: expect.stringContaining('50') });

@@ -154,7 +154,12 @@ async function tryPlan(steps: readonly ProposedStep[], what: string, by: By): Pr
   const touched = end.map(({ vmid }) => vmid);
   const before = await nowOf(by, touched);
   await approveAndRun(id, what, by);
-  expect(text(foretold(await nowOf(by, touched))), what).toBe(text(end));
+  const reached = await nowOf(by, touched);
+  expect(text(foretold(reached)), what).toBe(text(end.map(({ values: _set, ...guest }) => guest)));
+  for (const { vmid, values } of end.filter(({ exists }) => exists)) {
+    const { config = {} } = reached.find((guest) => guest.vmid === vmid) ?? {};
+    expect(Object.fromEntries(Object.keys(values).map((key) => [key, config[key] ?? ''])), `${what}: guest ${vmid}`).toEqual(values);
+  }
   const hasWayBack = plan.steps.every(({ undo: way, tool }) => 'tool' in way || tool === 'backup_guest');
   if (!hasWayBack || !(await undo(id, what, by))) return false;
   expect(text(foretold(await nowOf(by, touched))), `undo of ${what}`).toBe(text(foretold(before)));
