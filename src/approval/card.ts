@@ -346,11 +346,14 @@ function isPlan(values: JsonObject): boolean {
   return Array.isArray(steps) && steps.every((step) => isJsonObject(step) && isStep(step));
 }
 
-function isStep({ tool, input, title, impact, undo, after, sets = [], wait_seconds: waits }: JsonObject): boolean {
+function isStep({ tool, input, title, impact, undo, wait_seconds: waits, ...end }: JsonObject): boolean {
   const isCall = typeof tool === 'string' && typeof title === 'string' && isJsonObject(input);
   const pauses = waits === undefined || typeof waits === 'number';
-  const ends = Array.isArray(after) && after.every(isGuest) && Array.isArray(sets) && sets.every(isSettings);
-  return isCall && pauses && impacts.includes(impact as Impact) && isUndo(undo) && ends;
+  return isCall && pauses && impacts.includes(impact as Impact) && isUndo(undo) && isEnd(end);
+}
+
+function isEnd({ after, sets = [] }: JsonObject): boolean {
+  return Array.isArray(after) && after.every(isGuest) && Array.isArray(sets) && sets.every(isSettings);
 }
 
 function isSettings(one: unknown): boolean {
