@@ -49,7 +49,7 @@ export const importTable: readonly FolderRule[] = [
   // The worker computes the chain's hashes itself, inside the transaction: it needs audit's pure functions.
   {
     folder: 'stores',
-    folders: ['kernel', 'audit'],
+    folders: ['kernel', 'files', 'audit'],
     packages: ['iovalkey', 'zod'],
     builtins: [...harmless, ...system, 'crypto', 'sqlite', 'worker_threads'],
   },

@@ -4,12 +4,12 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '#files/make-folder';
 import type { ProtectionSuggestion } from '#kernel/app';
 import type { ApproverKey } from '#kernel/approval/answer';
 import { Fault } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
 import { say } from '#kernel/text/message';
-import { makeFolder } from '#stores/make-folder';
 import { type Config, parseConfig } from './config.ts';
 
 /**

@@ -4,9 +4,9 @@ import { randomBytes } from 'node:crypto';
 import { constants, statSync } from 'node:fs';
 import { chmod, link, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '#files/make-folder';
 import { Fault } from '#kernel/errors';
 import { say } from '#kernel/text/message';
-import { makeFolder } from '#stores/make-folder';
 
 /** Written beside, synced, then linked to its name; the folder is made 0700. False: there is one of that name already. */
 export async function writePrivateFile(folder: string, name: string, text: string): Promise<boolean> {

@@ -52,7 +52,8 @@ export async function readUpper(view: View, limits: DifferenceLimits): Promise<U
 function changeOfRoot(view: View): RootChange | undefined {
   const [stats, laid] = [look(upperOf(view)), view.laidRoot];
   if (stats === undefined || laid === undefined) return undefined;
-  const keepTimes = !hasSetTime(stats, laid, view);
+  // A plain `touch .` is not told from a command that looks and writes in it within one tick of the kernel's clock: both times are the same then.
+  const keepTimes = stats.mtimeNs === laid.mtimeNs || isOfNow(stats, view);
   return keepTimes && modeOf(stats) === modeOf(laid) ? undefined : { stats, keepTimes };
 }
 
@@ -128,10 +129,15 @@ export function isLaidAbove(path: string, view: View): boolean {
  * By `touch`, which gives both times the same moment, by `touch -d`, `cp -a` and the like. What is put into a directory gives it the time of
  * that moment, which it gets anyway; what came and went in it is not worth a change.
  */
-export function hasSetTime({ mtimeNs, atimeNs }: BigIntStats, before: BigIntStats, view: View): boolean {
+export function hasSetTime(stats: BigIntStats, before: BigIntStats, view: View): boolean {
+  return stats.mtimeNs !== before.mtimeNs && (!isOfNow(stats, view) || stats.mtimeNs === stats.atimeNs);
+}
+
+/** Of a moment since the view was made; where nothing says when that was, of any. */
+function isOfNow({ mtimeNs }: BigIntStats, view: View): boolean {
   const begun = look(upperOf(view))?.birthtimeNs ?? 0n;
-  const isOfNow = mtimeNs >= begun && mtimeNs <= BigInt(Date.now()) * 1_000_000n;
-  return mtimeNs !== before.mtimeNs && begun !== 0n && (!isOfNow || mtimeNs === atimeNs);
+  // To the end of this millisecond.
+  return begun === 0n || (mtimeNs >= begun && mtimeNs < BigInt(Date.now() + 1) * 1_000_000n);
 }
 
 /** `overlayfs.rst`: a character device with the numbers 0 and 0 says that what is below is gone. */

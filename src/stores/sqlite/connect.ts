@@ -5,9 +5,9 @@ import { chmodSync, closeSync, lstatSync, openSync, readSync, realpathSync, type
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { makeFolder } from '#files/make-folder';
 import { Fault } from '#kernel/errors';
 import { say } from '#kernel/text/message';
-import { makeFolder } from '../make-folder.ts';
 import { applicationId, migrations } from './schema.ts';
 import { corruptFault, isBusy, isValueFault, lockedFault, storeFault } from './sqlite-faults.ts';
 

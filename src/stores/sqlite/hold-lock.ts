@@ -4,9 +4,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { makeFolder } from '#files/make-folder';
 import { Fault, reasonOf } from '#kernel/errors';
 import { say } from '#kernel/text/message';
-import { makeFolder } from '../make-folder.ts';
 
 /** SQLite's result code for a lock that another one has; of an extended code it is the lowest byte. Source: sqlite.org/rescode.html. */
 const busy = 5;

@@ -119,6 +119,14 @@ describe.each<Way>(['overlay', 'scratch', 'copy'])('of directories that were the
     expect(snapshot(workspace)).toEqual(before);
   });
 
+  it('the workspace itself has no time of a command’s where one looks and writes in it at one moment', async () => {
+    const root = temporaryDirectory('effects-');
+    makeWorkspace(root);
+    const { run } = openBench({ root, way });
+    // Both times are the same then, as after a plain `touch`.
+    expect(await run('echo > new; touch .')).toMatchObject({ created: ['new'], changed: [], leftOut: [] });
+  });
+
   it('their times are set back though their attributes cannot be, and the next undo brings those', async () => {
     const root = temporaryDirectory('effects-');
     const workspace = makeWorkspace(root);

@@ -159,6 +159,14 @@ describe.skipIf(process.platform !== 'linux' || process.getuid?.() !== 0)('the p
     expect(undone).toEqual(['old old', 'touched touched']);
   });
 
+  it('passes over a state directory in which nothing can be made', () => {
+    const { root } = places();
+    for (const name of ['lower/ws', 'up', 'wk', 'merged']) mkdirSync(path.join(root, name), { recursive: true });
+    const mount = `mount -t overlay none -o lowerdir=${root}/lower,upperdir=${root}/up,workdir=${root}/wk ${root}/merged; mount -t tmpfs none /dev/shm`;
+    const way = inMounts(mount, { workspaceRoot: `${root}/merged/ws`, stateDir: '/proc' });
+    expect(way).toMatchObject({ kind: 'overlay', scratch: expect.not.stringContaining('/proc') });
+  });
+
   it('is a copy where there is no overlay at all and the workspace is small', () => {
     const { workspaceRoot, stateDir } = places();
     writeFileSync(path.join(workspaceRoot, 'old'), 'old');
