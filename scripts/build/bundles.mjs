@@ -94,7 +94,7 @@ export const bundles = [
     program: false,
     budget: 480_000,
     forbidden: [
-      /^src\/(?!kernel\/|audit\/|stores\/|connectors\/telemetry\/|app\/sinks\/|app\/config\/(?:private-file|paths)\.ts$)/,
+      /^src\/(?!files\/make-folder\.ts$|kernel\/|audit\/|stores\/|connectors\/telemetry\/|app\/sinks\/|app\/config\/(?:private-file|paths)\.ts$)/,
       /node_modules\/ssh2\//,
     ],
   },
@@ -115,6 +115,9 @@ export const bundles = [
     external: [],
     program: false,
     budget: 200_000,
-    forbidden: [/^src\/(?!kernel\/|stores\/|audit\/|approval\/|app\/store\/store-worker\.ts$)/, /node_modules\/(?:ssh2|undici)\//],
+    forbidden: [
+      /^src\/(?!files\/make-folder\.ts$|kernel\/|stores\/|audit\/|approval\/|app\/store\/store-worker\.ts$)/,
+      /node_modules\/(?:ssh2|undici)\//,
+    ],
   },
 ];
