@@ -1,17 +1,13 @@
 /** The catalog: every tool once. Surfaces, manifests and documents are derived from here. */
 import * as z from 'zod';
 import type { Tool, ToolDescription } from '#kernel/tool';
-import { clusterTools } from '#tools/cluster/index';
-import { operationTools } from '#tools/operations/index';
-import { internalPlanTools, planTools } from '#tools/plans/index';
-import { securityTools } from '#tools/security/index';
-import { internalTools, workspaceTools } from '#tools/workspace/index';
+import { clusterTools, internalTools, operationTools, planTools, securityTools, workspaceTools } from '#tools/index';
 
 /** In the order that people read them in. Handlers are reached through the pipeline only; hosts get `describeTools`. */
 export const catalog: readonly Tool[] = [...clusterTools, ...operationTools, ...planTools, ...workspaceTools, ...securityTools];
 
 /** With those that no caller can name. */
-export const allTools: readonly Tool[] = [...catalog, ...internalTools, ...internalPlanTools];
+export const allTools: readonly Tool[] = [...catalog, ...internalTools];
 
 /** Name, description, tier and schema of every tool: what a surface may know. */
 export function describeTools(): readonly ToolDescription[] {
