@@ -3,8 +3,8 @@
 import { lstatSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import * as path from 'node:path';
+import { type Node, parseTree } from 'jsonc-parser';
 import { Fault } from '#kernel/errors';
-import { jsonLines } from '#kernel/text/json-lines';
 import { say } from '#kernel/text/message';
 import { secretsOfSink, withSecretsAt } from '../sinks/sink-schema.ts';
 import { type Config, parseConfig } from './config.ts';
@@ -55,6 +55,41 @@ export function loadServiceConfig(file: string): Config {
     throw new Fault('bad_config', say`${file}: \`page.demo\`: the service serves no demo’s page`, { next: 'take `demo` out' });
   for (const secret of secretsOf(config)) requireSecret(expandPath(secret, path.dirname(file)));
   return config;
+}
+
+interface JsonLines {
+  /** Of a key or an element, by its path; of the nearest one above where there is none. */
+  of(path: readonly PropertyKey[]): number | undefined;
+  /** The first key that is twice in one object: the parser would take the later one, and say nothing. */
+  readonly twice?: { readonly path: readonly string[]; readonly line: number };
+}
+
+/**
+ * On which line of a JSON text something stands.
+ * @param text what `JSON.parse` takes
+ */
+export function jsonLines(text: string): JsonLines {
+  const lines = new Map<string, number>();
+  let twice: JsonLines['twice'];
+  const note = ({ offset }: Node, at: readonly string[]): void => {
+    const line = text.slice(0, offset).split('\n').length;
+    const place = JSON.stringify(at);
+    if (lines.has(place)) twice ??= { path: at, line };
+    lines.set(place, line);
+  };
+  const read = ({ type, children = [] }: Node, at: readonly string[]): void => {
+    for (const [index, child] of children.entries()) {
+      const [key, value] = type === 'object' ? (child.children ?? []) : [child, child];
+      const own = [...at, type === 'object' ? String(key?.value) : String(index)];
+      note(key ?? child, own);
+      if (value !== undefined) read(value, own);
+    }
+  };
+  const root = parseTree(text);
+  if (root !== undefined) read(root, []);
+  const lineOf = (at: readonly string[]): number | undefined =>
+    at.length === 0 ? undefined : (lines.get(JSON.stringify(at)) ?? lineOf(at.slice(0, -1)));
+  return { of: (at) => lineOf(at.map(String)), ...(twice === undefined ? {} : { twice }) };
 }
 
 function secretsOf({ clusters, page, sinks }: Config): readonly string[] {

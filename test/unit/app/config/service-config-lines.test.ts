@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jsonLines } from '#kernel/text/json-lines';
+import { jsonLines } from '#app/config/service-config';
 
 const text = `{
   "clusters": [
