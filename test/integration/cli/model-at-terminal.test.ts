@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { generateApproverKey } from '#app/for-hosts';
 import { writeKeyFile } from '#app/people/approver-key-file';
-import { hashOneTimeCode } from '#approval/one-time-code';
+import { hashOneTimeCode } from '#app/people/one-time-codes';
 import { sealKey } from '#approval/sealed-key';
 import { createApprover, grantFor } from '../stores/request-fixtures.ts';
 import { banksman, type Person, passphrase, personAt } from './person.ts';

@@ -1,10 +1,13 @@
-/** `/cluster` but its resources. */
+/** `/cluster` but its resources, and `/cluster/options` (`datacenter.cfg`). */
 
 import { createHash, X509Certificate } from 'node:crypto';
 import { shuffled } from '../../random.ts';
 import { badParameters, failed } from '../api-error.ts';
-import { type ApiCall, type ApiMethod, guestId, on, route, text } from '../api-method.ts';
+import { type ApiCall, type ApiMethod, guestId, on, requireQuorum, route, text } from '../api-method.ts';
 import { type Cluster, seesOnline } from '../cluster.ts';
+import { operation } from '../declared/read-tables.ts';
+import { splitList } from '../formats.ts';
+import { readProperties } from '../parameter.ts';
 import type { NodeState } from '../state.ts';
 import type { TaskRecord } from '../task-engine.ts';
 import { splitTokenId } from '../upid.ts';
@@ -172,4 +175,43 @@ function totem(cluster: Cluster): object {
     link_mode: 'passive',
     secauth: 'on',
   };
+}
+
+const writeOptions = operation('PUT /cluster/options', changeOptions);
+
+/** Tags that are registered in the options take `Sys.Modify` to be given or taken away. */
+export const optionMethods: readonly ApiMethod[] = [operation('GET /cluster/options', readOptions), writeOptions];
+
+/** Every tag in use may be given, besides those that are registered. */
+function readOptions({ cluster }: ApiCall): unknown {
+  const { state } = cluster;
+  const registered = (state.options.get('registered-tags') ?? []) as readonly string[];
+  const used = [...state.guests.values()].flatMap((guest) => splitList(String(guest.config.get('tags') ?? '')));
+  const allowed = [...new Set(used)].filter((tag) => !registered.includes(tag)).sort();
+  return { description: '', ...Object.fromEntries(state.options), 'allowed-tags': allowed };
+}
+
+const numericOptions = new Set(['max_workers', 'migration_unsecure']);
+
+function changeOptions(call: ApiCall): null {
+  const { cluster, parameters } = call;
+  requireQuorum(call);
+  const { options } = cluster.state;
+  for (const name of parameters.list('delete')) {
+    if (writeOptions.parameters?.[name] === undefined || name === 'delete') throw badParameters({ delete: `unknown option '${name}'` });
+    options.delete(name);
+  }
+  for (const name of parameters.names()) if (name !== 'delete') options.set(name, storedOption(name, parameters.text(name) ?? ''));
+  return null;
+}
+
+/** Property strings are shown as objects, tags as a list. */
+function storedOption(name: string, value: string): unknown {
+  if (name === 'registered-tags') return [...new Set(splitList(value.toLowerCase()))].sort();
+  const spec = writeOptions.parameters?.[name];
+  if (numericOptions.has(name)) return Number(value);
+  if (spec?.properties === undefined) return value;
+  const { values } = readProperties(spec.properties, value, name);
+  const list = values['user-allow-list'];
+  return list === undefined ? values : { ...values, 'user-allow-list': splitList(list) };
 }

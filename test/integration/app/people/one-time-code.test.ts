@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hashOneTimeCode, isOneTimeCode, makeOneTimeCode, oneTimeCodePattern } from '#approval/one-time-code';
+import { hashOneTimeCode, isOneTimeCode, makeOneTimeCode, oneTimeCodePattern } from '#app/people/one-time-codes';
 
 const purpose = { requestId: 'req-0123abcd', digest: 'a'.repeat(64) };
 
