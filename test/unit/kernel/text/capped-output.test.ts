@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCappedOutput } from '#connectors/ssh/run-command';
+import { createCappedOutput } from '#kernel/text/capped-output';
 
 function capped(maxBytes: number, ...chunks: readonly string[]) {
   const output = createCappedOutput(maxBytes);
