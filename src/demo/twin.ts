@@ -3,7 +3,7 @@
  * still until told. Plans are rehearsed on it: a backup of hours takes no time, and nothing leaves the process.
  */
 
-import type { LiveGuest, LiveReads, Row } from '#kernel/ports/live-reads';
+import type { CopyAnswer, LiveGuest, LiveReads, Row } from '#kernel/ports/live-reads';
 import type { AclSeed } from './pve/access-control.ts';
 import { ApiError } from './pve/api-error.ts';
 import { isPage, type Verb } from './pve/api-method.ts';
@@ -17,18 +17,11 @@ import type { ClusterSeed, ConfigValue, GuestKind, GuestSeed, NodeSeed, Snapshot
 import { createManualClock, type ManualClock } from './pve/task-engine.ts';
 import { createRandom } from './random.ts';
 
-export interface TwinAnswer {
-  readonly status: number;
-  /** `data`; of a refusal the message. */
-  readonly data: unknown;
-  readonly errors?: Readonly<Record<string, string>>;
-}
-
 export interface Twin {
   readonly cluster: Cluster;
   readonly clock: ManualClock;
   /** Asks as the token whose permissions were read. @param path below `/api2/json` */
-  ask(verb: Verb, path: string, parameters?: Readonly<Record<string, unknown>>): TwinAnswer;
+  ask(verb: Verb, path: string, parameters?: Readonly<Record<string, unknown>>): CopyAnswer;
   /** Lets time pass until no task runs, at most so long. @returns whether none does */
   settle(limitMs?: number): boolean;
 }
@@ -61,7 +54,7 @@ interface Asked {
   readonly node: string;
 }
 
-function answer(cluster: Cluster, asked: Asked): TwinAnswer {
+function answer(cluster: Cluster, asked: Asked): CopyAnswer {
   try {
     const result = dispatch(cluster, { ...asked, user: actor, byToken: true });
     return { status: 200, data: isPage(result) ? result.page : result };

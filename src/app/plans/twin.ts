@@ -1,10 +1,10 @@
 /** The emulator that plans are rehearsed on: loaded only when a plan is proposed. */
-import { openTwin, type TwinAnswer } from '#demo/twin';
+import { openTwin } from '#demo/twin';
 import type { Clock } from '#kernel/ports/clock';
-import type { LiveReads } from '#kernel/ports/live-reads';
+import type { AskCopy, LiveReads } from '#kernel/ports/live-reads';
 
 export interface OpenedCopy {
-  ask(verb: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, parameters: Readonly<Record<string, unknown>>): TwinAnswer;
+  readonly ask: AskCopy;
   /** Waiting costs nothing: the copy's time is the only one that passes. */
   readonly clock: Clock;
   settle(): void;

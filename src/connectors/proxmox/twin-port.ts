@@ -1,18 +1,9 @@
 /** A copy of a cluster in memory behind the very client that speaks to the real one: same paths, same checks, same words for refusals. */
 import type { Clock } from '#kernel/ports/clock';
 import type { ClusterPort } from '#kernel/ports/cluster';
+import type { AskCopy, CopyAnswer } from '#kernel/ports/live-reads';
 import { createPortOver } from './create-proxmox-client.ts';
 import type { ApiAnswer, ApiRequest } from './endpoint.ts';
-
-/** What a copy answers with: `data` of a refusal is its message. */
-export interface CopyAnswer {
-  readonly status: number;
-  readonly data: unknown;
-  readonly errors?: Readonly<Record<string, string>>;
-}
-
-/** @param path below `/api2/json`, percent-decoded */
-export type AskCopy = (verb: ApiRequest['method'], path: string, parameters: Readonly<Record<string, unknown>>) => CopyAnswer;
 
 export function createTwinPort(ask: AskCopy, { name, clock }: { readonly name: string; readonly clock: Clock }): ClusterPort {
   const send = async ({ method, path, form = {} }: Omit<ApiRequest, 'authorization'>): Promise<ApiAnswer> => {

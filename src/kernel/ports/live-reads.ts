@@ -17,6 +17,16 @@ export interface LiveGuest {
   readonly paused?: boolean;
 }
 
+/** What a copy answers with: `data` of a refusal is its message. */
+export interface CopyAnswer {
+  readonly status: number;
+  readonly data: unknown;
+  readonly errors?: Readonly<Record<string, string>>;
+}
+
+/** @param path below `/api2/json`, percent-decoded */
+export type AskCopy = (verb: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, parameters: Row) => CopyAnswer;
+
 /** What a copy is to know besides what every list has. */
 export interface LiveWanted {
   readonly vmids: readonly number[];
