@@ -2,14 +2,15 @@
 import * as z from 'zod';
 import { guestOperationShape, nodeArgument } from '#kernel/arguments';
 import { noWayBack } from '#kernel/guest-condition';
-import { isJsonObject, type JsonObject, wordOf } from '#kernel/json';
+import { isJsonObject, type JsonObject, textOf, wordOf } from '#kernel/json';
 import type { ClusterPort, GuestRef } from '#kernel/ports/cluster';
 import { describeTarget, type GuestTarget, type Target, targetWords } from '#kernel/resource';
 import { plural, say } from '#kernel/text/message';
+import { showPlainly } from '#kernel/text/text';
 import { defineTool, type Obstacle } from '#kernel/tool';
 import { conditionOf } from '../support/condition.ts';
-import { haMoveObstacle } from '../support/ha-placement.ts';
-import { lookAtGuest } from '../support/obstacles.ts';
+import { haAdvice } from '../support/guest-state.ts';
+import { type GuestLook, lookAtGuest } from '../support/obstacles.ts';
 import { conditionIn, guestResult, runOperation } from '../support/operation.ts';
 import { diskFacts, nodeOfGuest, nothingWritten, obstacleOf, onGuest, stateFact, targetObstacle } from '../support/operation-facts.ts';
 import { guestOf, nodeOf } from '../support/targets.ts';
@@ -170,4 +171,73 @@ function reasonWords([name, value]: readonly [string, JsonObject[string]]): stri
 function listOf(value: unknown): readonly string[] {
   const word = (entry: unknown) => (isJsonObject(entry) ? `${wordOf(entry['sid'])} (${wordOf(entry['cause'])})` : wordOf(entry));
   return Array.isArray(value) ? value.map(word).filter((one) => one !== '') : [];
+}
+
+/** The manager ignores a move in these (`PVE::HA::Manager`), in `error` its command refuses it. */
+const takesNoMove: ReadonlySet<string> = new Set(['error', 'fence', 'freeze', 'migrate', 'recovery', 'relocate']);
+
+/** Whether the HA manager would move a guest that it manages to this node and leave it there. Of rules that cannot be read nothing is said. */
+async function haMoveObstacle(
+  { guest, state }: Pick<GuestLook, 'guest' | 'state'>,
+  target: string,
+  api: ClusterPort,
+  signal: AbortSignal,
+): Promise<Obstacle | undefined> {
+  const { haState } = state;
+  if (haState === undefined || haState === 'ignored') return undefined;
+  if (takesNoMove.has(haState))
+    return {
+      code: haState === 'error' ? 'ha_error' : 'ha_busy',
+      message: `${describeTarget(guest)} is in the HA state \`${haState}\`, in which the HA manager moves no guest`,
+      next: haAdvice(guest, haState) ?? 'look again with get_ha_status',
+    };
+  const place = await boundTo(guest, api, signal);
+  if (place === undefined || place.nodes.includes(target)) return undefined;
+  return {
+    code: 'migration_refused',
+    message: `${describeTarget(guest)} cannot stay on ${target}: ${place.by} has the HA manager run it on ${place.nodes.join(', ')} only`,
+    next: `name one of these nodes, or ask the user: a person changes ${place.by}`,
+  };
+}
+
+interface Bound {
+  readonly by: string;
+  readonly nodes: readonly string[];
+}
+
+/** By a strict rule (since 9.0), or by a restricted group (before). */
+async function boundTo(guest: GuestTarget, api: ClusterPort, signal: AbortSignal): Promise<Bound | undefined> {
+  const sid = `${guest.guestType === 'qemu' ? 'vm' : 'ct'}:${guest.vmid}`;
+  const none = (): readonly JsonObject[] => [];
+  const [rules, groups, resources] = await Promise.all([
+    api.rows({ rows: 'ha_rules' }, signal).catch(none),
+    api.rows({ rows: 'ha_groups' }, signal).catch(none),
+    api.rows({ rows: 'ha_resources' }, signal).catch(none),
+  ]);
+  const rule = rules.find(
+    (row) => row['type'] === 'node-affinity' && isOn(row, 'strict') && !isOn(row, 'disable') && names(row).includes(sid),
+  );
+  if (rule !== undefined) return bound('HA rule', rule['rule'], rule);
+  const own = textOf(resources.find((row) => row['sid'] === sid)?.['group']);
+  const group = own === undefined ? undefined : groups.find((row) => row['group'] === own && isOn(row, 'restricted'));
+  return group && bound('HA group', own, group);
+}
+
+function bound(kind: string, name: JsonObject[string] | undefined, { nodes }: JsonObject): Bound {
+  // With priorities: `pve:2,Home`.
+  return { by: `${kind} \`${showPlainly(wordOf(name), 60)}\``, nodes: listed(nodes).map((node) => node.replace(/:\d+$/, '')) };
+}
+
+function isOn(row: JsonObject, key: string): boolean {
+  return Number(row[key] ?? 0) === 1;
+}
+
+function names({ resources }: JsonObject): readonly string[] {
+  return listed(resources);
+}
+
+function listed(value: JsonObject[string] | undefined): readonly string[] {
+  return wordOf(value)
+    .split(/[\s,;]+/)
+    .filter((part) => part !== '');
 }

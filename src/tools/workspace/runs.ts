@@ -8,7 +8,7 @@ import type { CommandRequest, CommandResult } from '#kernel/ports/command-runner
 import type { CommandResource, HeldResource, Target } from '#kernel/resource';
 import { joined, type Message, plural, say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
-import { defineTool, type ToolContext } from '#kernel/tool';
+import { defineTool, type Obstacle, type ToolContext } from '#kernel/tool';
 import { adviceOnLeftOut, askForHeld, changeCounts, changesOf, effectsWords, leftNothing, namedPaths } from '../support/changes.ts';
 
 /** Bytes: the kernel takes 128 KiB for one argument (`execve(2)`). Files are written with heredocs. */
@@ -115,14 +115,11 @@ function checkedCommand({ targets }: ToolContext): Omit<CommandRequest, 'timeout
   return { command: text, surface, network: network === true, ...(unsandboxed === true ? { allowUnsandboxed: true } : {}) };
 }
 
-interface End {
-  readonly code: string;
-  readonly message: string;
-  readonly next?: string;
-}
-
 /** undefined where it ended well. */
-function endOf({ timedOut, stoppedBy, exitCode, signal, networkTries, needsNetwork }: CommandResult, timeoutMs: number): End | undefined {
+function endOf(
+  { timedOut, stoppedBy, exitCode, signal, networkTries, needsNetwork }: CommandResult,
+  timeoutMs: number,
+): Obstacle | undefined {
   const tried = adviceOnNetwork(networkTries, needsNetwork === true);
   if (timedOut)
     return {
@@ -141,7 +138,7 @@ function endOf({ timedOut, stoppedBy, exitCode, signal, networkTries, needsNetwo
 }
 
 /** It ended well, and nothing is as it left it. */
-function notAppliedEnd(effects: RunEffects | undefined): End | undefined {
+function notAppliedEnd(effects: RunEffects | undefined): Obstacle | undefined {
   return effects !== undefined && leftNothing(effects) ? { code: 'not_applied', message: 'ended with exit code 0' } : undefined;
 }
 
