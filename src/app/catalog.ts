@@ -14,12 +14,6 @@ export function describeTools(): readonly ToolDescription[] {
   return catalog.map(describe);
 }
 
-/** One tool's description, or null for a name that is no tool's. */
-export function describeTool(name: string): ToolDescription | null {
-  const tool = catalog.find((entry) => entry.name === name);
-  return tool === undefined ? null : describe(tool);
-}
-
 function describe(tool: Tool): ToolDescription {
   const { name, title, description, group, tier, impact, permission, rare } = tool;
   let schema: ToolDescription['inputSchema'] | undefined;

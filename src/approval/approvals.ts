@@ -97,15 +97,17 @@ async function trust(key: ApproverKey, signer: Signer, deps: ApprovalsDeps): Pro
   await deps.pinKey(key, signer);
 }
 
+const mostShown = 1000;
+
 /** What was on screen last, per request; old entries go first. */
-function createShownDigests(limit = 1000): { note(record: RequestRecord): void; digestOf(id: string): string | undefined } {
+function createShownDigests(): { note(record: RequestRecord): void; digestOf(id: string): string | undefined } {
   const digests = new Map<string, string>();
   return {
     note: (record) => {
       digests.delete(record.id);
       digests.set(record.id, record.digest);
       const [oldest] = digests.keys();
-      if (digests.size > limit && oldest !== undefined) digests.delete(oldest);
+      if (digests.size > mostShown && oldest !== undefined) digests.delete(oldest);
     },
     digestOf: (id) => digests.get(id),
   };

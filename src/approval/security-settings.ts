@@ -312,18 +312,20 @@ function distrustedLevel(level: SecurityLevel, configured: SecurityLevel, why: s
     : { level: configured, from: 'configuration', warning: `${what}; the configuration’s \`${configured}\` counts` };
 }
 
+const mostRemembered = 4_096;
+
 /**
  * `settingFlaw` that remembers: rules are looked at for every call, and a thousand signatures take a tenth of a second. What is
  * remembered hangs on the very key, payload and signature, so a key that is pinned no more is not found here either.
  */
-function createSettingVerifier(limit = 4_096): typeof settingFlaw {
+function createSettingVerifier(): typeof settingFlaw {
   const known = new Map<string, ReturnType<typeof settingFlaw>>();
   return (setting, pins) => {
     const pinned = pinOf(setting.proof, pins);
     if (pinned === undefined) return 'untrusted_key';
     const name = JSON.stringify([pinned, hasPasskey(pins), setting]);
     if (known.has(name)) return known.get(name);
-    if (known.size >= limit) known.clear();
+    if (known.size >= mostRemembered) known.clear();
     const flaw = settingFlaw(setting, pins);
     known.set(name, flaw);
     return flaw;

@@ -43,8 +43,6 @@ interface Found {
   readonly family: ModelFamily;
   /** The words behind the head. */
   readonly rest: readonly string[];
-  /** A vendor's name before the head: `meta-llama-3.1`. */
-  readonly prefix: string | undefined;
 }
 
 /** The family with the longest head; a version may be glued to it, a vendor's word stand before it. */
@@ -52,16 +50,19 @@ function familyOf({ words }: ModelName): Found | undefined {
   const candidates = modelFamilies
     .flatMap((family) => family.heads.map((head) => ({ family, head })))
     .toSorted((a, b) => b.head.length - a.head.length)
-    .flatMap(({ family, head }) => restsOf(words, family, head).map((place) => ({ family, ...place })));
+    .flatMap(({ family, head }) => {
+      const rest = restOf(words, family, head);
+      return rest === undefined ? [] : [{ family, rest }];
+    });
   return candidates[0];
 }
 
-function restsOf(words: readonly string[], family: ModelFamily, head: readonly string[]): readonly Omit<Found, 'family'>[] {
+/** A vendor's name may stand before the head: `meta-llama-3.1`. */
+function restOf(words: readonly string[], family: ModelFamily, head: readonly string[]): readonly string[] | undefined {
   const direct = restBehind(words, family, head);
-  if (direct !== undefined) return [{ rest: direct, prefix: undefined }];
+  if (direct !== undefined) return direct;
   const [prefix = '', ...others] = words;
-  const behindVendor = family.vendors.includes(prefix) || routers.includes(prefix) ? restBehind(others, family, head) : undefined;
-  return behindVendor === undefined ? [] : [{ rest: behindVendor, prefix }];
+  return family.vendors.includes(prefix) || routers.includes(prefix) ? restBehind(others, family, head) : undefined;
 }
 
 function restBehind(words: readonly string[], family: ModelFamily, head: readonly string[]): readonly string[] | undefined {

@@ -2,9 +2,9 @@
 import * as z from 'zod';
 import { sanitizeText } from './text/text.ts';
 
-/** A string argument: sanitized, then at least `min` long. */
-export function text(description: string, min = 1) {
-  return z.string().transform(sanitizeText).pipe(z.string().min(min)).meta({ description });
+/** A string argument: sanitized, then not empty. */
+export function text(description: string) {
+  return z.string().transform(sanitizeText).pipe(z.string().min(1)).meta({ description });
 }
 
 /** Proxmox VE's own pattern is narrower; this is what a caller may write. The name must then be a row of the cluster's node list. */

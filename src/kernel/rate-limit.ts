@@ -4,8 +4,6 @@
 interface RateLimit {
   /** Takes `cost` from the bucket of `key`. 0 when there was enough, else the seconds until there is. */
   take(key: string, cost: number): number;
-  /** Whether nothing is left in the bucket of `key`; takes nothing. */
-  isEmpty(key: string): boolean;
   /** Forgets buckets that are full again, so that the map does not grow with every address that ever called. */
   sweep(): void;
 }
@@ -31,7 +29,6 @@ export function createRateLimit(perSecond: number, burst: number, now = () => pe
       buckets.set(key, enough ? { ...bucket, left: bucket.left - cost } : bucket);
       return enough ? 0 : Math.max(1, Math.ceil((cost - bucket.left) / perSecond));
     },
-    isEmpty: (key) => refilled(key).left < 1,
     sweep: () => {
       for (const key of buckets.keys()) if (refilled(key).left >= burst) buckets.delete(key);
     },

@@ -11,7 +11,6 @@ import type { Dialect } from './ssh/line.ts';
 import { readStrictLine } from './ssh/read-line.ts';
 
 const commandSurfaces = ['ssh', 'readonly_bash', 'workspace_command'] as const;
-export type CommandSurface = (typeof commandSurfaces)[number];
 
 const word = z
   .string()

@@ -20,7 +20,6 @@ import { protectionSuggestions } from './suggestions.ts';
 /** A node of the cluster beside those that were named. */
 export interface OtherNode {
   readonly node: string;
-  readonly isOnline: boolean;
   /** Absent: the cluster names none. */
   readonly address?: string;
   /** Fingerprint of its certificate, as a node says whose own was confirmed. Absent: an old release. */
@@ -95,11 +94,11 @@ function trialOf(config: Config, clusters: ConnectedClusters, forget: () => Prom
     },
     async otherNodes(signal) {
       const [nodes, at] = await Promise.all([client.nodes(signal), addresses(signal).catch(() => new Map<string, string>())]);
-      return nodes.flatMap(({ node, status, raw }): OtherNode[] => {
+      return nodes.flatMap(({ node, raw }): OtherNode[] => {
         const vouched = textOf(raw['ssl_fingerprint'])?.toUpperCase();
         if (vouched !== undefined && fingerprints.includes(vouched)) return [];
         const address = at.get(node);
-        return [{ node, isOnline: status === 'online', ...(address && { address }), ...(vouched && { vouched }) }];
+        return [{ node, ...(address && { address }), ...(vouched && { vouched }) }];
       });
     },
     addresses,

@@ -117,11 +117,13 @@ function settingsByLevel({ config, version }: Pick<LiveSettingsParts, 'config' |
   };
 }
 
+const mostSaid = 100;
+
 /** The same warning at every call would bury the log. */
-function onceEach(say: (message: string) => void, limit = 100): (message: string) => void {
+function onceEach(say: (message: string) => void): (message: string) => void {
   const said = new Set<string>();
   return (message) => {
-    if (said.has(message) || said.size >= limit) return;
+    if (said.has(message) || said.size >= mostSaid) return;
     said.add(message);
     say(message);
   };

@@ -10,8 +10,9 @@ function wobble(cluster: Cluster, ...words: readonly (string | number)[]): numbe
   return cluster.random.stable(...words, Math.floor(cluster.clock.now() / periodMs));
 }
 
-function round(value: number, step: number): number {
-  return Math.floor(value / step) * step;
+/** Whole pages of memory or blocks of a disk. */
+function round(bytes: number): number {
+  return Math.floor(bytes / 4096) * 4096;
 }
 
 /** What a node uses now. `cpu` is a fraction, sizes are bytes, `uptime` seconds. */
@@ -28,7 +29,7 @@ export function nodeFigures(cluster: Cluster, node: NodeState): NodeFigures {
   const load = (word: string) => (node.cpus * (0.05 + 0.3 * wobble(cluster, word, node.name))).toFixed(2);
   return {
     cpu,
-    mem: round(node.memoryBytes * (0.3 + 0.05 * wobble(cluster, 'mem', node.name)), 4096),
+    mem: round(node.memoryBytes * (0.3 + 0.05 * wobble(cluster, 'mem', node.name))),
     disk: node.diskUsedBytes,
     uptime: Math.max(0, Math.floor((cluster.clock.now() - node.bootedAt) / 1000)),
     loads: [load('load1'), load('load5'), load('load15')],
@@ -55,8 +56,8 @@ export function guestFigures(cluster: Cluster, guest: GuestState): GuestFigures 
   const rate = (word: string, bytes: number) => Math.floor(uptime * bytes * (0.5 + cluster.random.stable(word, guest.vmid)));
   return {
     cpu: 0.01 + 0.15 * wobble(cluster, 'guest', guest.vmid),
-    mem: round(maxMemory(guest) * (0.35 + 0.1 * wobble(cluster, 'guestmem', guest.vmid)), 4096),
-    disk: guest.kind === 'lxc' ? round(maxDisk(guest) * 0.3, 4096) : 0,
+    mem: round(maxMemory(guest) * (0.35 + 0.1 * wobble(cluster, 'guestmem', guest.vmid))),
+    disk: guest.kind === 'lxc' ? round(maxDisk(guest) * 0.3) : 0,
     netin: rate('netin', 900),
     netout: rate('netout', 700),
     diskread: rate('diskread', 400),

@@ -18,7 +18,6 @@ export class TaskInterrupted extends TaskError {
 
 /** What a plan may use while it runs. */
 export interface TaskContext {
-  readonly upid: string;
   log(line: string): void;
   /** The instant of this step, in ms: also right when `advance` catches up on a longer time. */
   now(): number;
@@ -74,7 +73,7 @@ export class TaskEngine {
   /** Starts a worker and returns its UPID. What needs no time has happened when this returns. */
   start(start: TaskStart, plan: TaskPlan): string {
     const record = this.addRecord(start, this.stepTime());
-    const context: TaskContext = { upid: record.upid, log: (line) => record.log.push(line), now: () => this.cursor };
+    const context: TaskContext = { log: (line) => record.log.push(line), now: () => this.cursor };
     this.enlist(record, (this.filter(start, plan) ?? plan)(context));
     return record.upid;
   }

@@ -44,35 +44,34 @@ interface Entry extends Pick<Session, 'toType' | 'begun'> {
   readonly until: number;
 }
 
-/** @param now monotonic, in ms */
-export function createSessions(desk: Pick<PasskeyDesk, 'origin' | 'approvers'>, now: () => number = () => performance.now()): Sessions {
+export function createSessions(desk: Pick<PasskeyDesk, 'origin' | 'approvers'>): Sessions {
   const nonces = new Map<string, number>();
   const sessions = new Map<string, Entry>();
   const approverOf = async (device: string) => (await desk.approvers()).find((approver) => approver.device === device);
   return {
     nonce: () => {
       const nonce = randomBytes(32).toString('base64url');
-      nonces.set(nonce, now() + nonceLifeMs);
+      nonces.set(nonce, performance.now() + nonceLifeMs);
       dropOldest(nonces, mostNonces);
       return nonce;
     },
     open: async (proof) => {
       // A browser without a key says so.
       if (proof.device === '') throw notEnrolled();
-      const isFresh = (nonces.get(proof.nonce) ?? 0) > now();
+      const isFresh = (nonces.get(proof.nonce) ?? 0) > performance.now();
       nonces.delete(proof.nonce);
       if (!isFresh || !isSigned(proof, desk.origin))
         throw new Refused(401, 'bad_proof', 'this browser’s key did not prove itself: load the page again');
       if ((await approverOf(proof.device)) === undefined) throw notEnrolled();
       const token = randomBytes(32).toString('base64url');
-      sessions.set(sha256(token), { device: proof.device, until: now() + sessionLifeMs, toType: new Map(), begun: new Set() });
+      sessions.set(sha256(token), { device: proof.device, until: performance.now() + sessionLifeMs, toType: new Map(), begun: new Set() });
       dropOldest(sessions, mostSessions);
       return token;
     },
     of: async (token) => {
       const client = sha256(token);
       const entry = sessions.get(client);
-      if (entry === undefined || entry.until <= now()) {
+      if (entry === undefined || entry.until <= performance.now()) {
         sessions.delete(client);
         throw new Refused(401, 'no_session', 'this page was open for long, or the service was started anew: load it again');
       }

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Ollama, type Tool } from 'ollama';
 import { describe, expect, expectTypeOf, it, onTestFinished } from 'vitest';
-import { describeTool, describeTools, type OllamaTool, ollamaTool } from '#app/catalog';
+import { describeTools, type OllamaTool, ollamaTool } from '#app/catalog';
 import { required } from './support.ts';
 
 const offered = describeTools()
@@ -50,8 +50,6 @@ describe('the workspace tools for Ollama', () => {
     const given = Object.entries(parameters.properties).filter(([, part]) => part.default !== undefined);
     expect(Object.fromEntries(given.map(([key, part]) => [key, part.default]))).toEqual(defaults);
   });
-
-  it('knows no other tool', () => expect(describeTool('delete_file')).toBeNull());
 
   it('arrive as they are through the real client', async () => {
     const bodies: unknown[] = [];

@@ -116,14 +116,10 @@ function permissionOf(where: string, privileges: string | undefined): Permission
 const methods: ReadonlyMap<string, Declared> = new Map(blocks(`${guestMethodTable.trim()}\n${clusterMethodTable.trim()}`).map(methodIn));
 
 /** A method of the tables with what it does. */
-export function operation(
-  verbAndPath: `${Verb} ${string}`,
-  run: ApiMethod['run'],
-  more: Partial<Pick<ApiMethod, 'unordered'>> = {},
-): ApiMethod {
+export function operation(verbAndPath: `${Verb} ${string}`, run: ApiMethod['run']): ApiMethod {
   const declared = methods.get(verbAndPath);
   if (declared === undefined) throw new Error(`\`${verbAndPath}\` is in no table`);
-  return { ...declared, run, ...more };
+  return { ...declared, run };
 }
 
 /** The same for a VM and a container, whose paths differ in one word. */

@@ -174,7 +174,6 @@ describe('the other nodes', () => {
     const { url, found } = await others(0, portOf);
     expect(found.find(({ node }) => node === 'pve')).toMatchObject({
       shows: 'away',
-      isOnline: false,
       note: expect.stringContaining('refused'),
     });
     expect(withNodes(await entry('ops', [url]), found).endpoints).toHaveLength(3);

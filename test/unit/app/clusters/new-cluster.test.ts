@@ -123,7 +123,7 @@ describe('the other nodes of a cluster', () => {
   const [own, other, third] = ['AA', 'BB', 'CC'].map((pair) => Array.from({ length: 32 }, () => pair).join(':'));
   const cluster = { name: 'lab', endpoints: ['https://10.0.0.11:8006'], tokenId: 'ops@pve!ab', tls: { fingerprint: own ?? '' } };
   const node = (name: string, shows: 'same' | 'other' | 'away', vouched?: string) => ({
-    ...{ node: name, isOnline: true, endpoint: `https://${name}:8006`, shows, note: '' },
+    ...{ node: name, endpoint: `https://${name}:8006`, shows, note: '' },
     ...(vouched === undefined ? {} : { vouched }),
   });
 
