@@ -388,7 +388,7 @@ async function settleEditor({ via }: AppOptions, { workspace, sandbox }: Parts, 
   await sandbox.refresh();
 }
 
-export function hostConfig({ approvalWait, defaultModelTier, hooks, workspace, page }: Config): HostConfig {
+function hostConfig({ approvalWait, defaultModelTier, hooks, workspace, page }: Config): HostConfig {
   const tiers = { defaultModelTier, hookModelTier: hooks.modelTier ?? defaultModelTier };
   return { approvalWait, ...tiers, workspaceRoot: workspace.root, ...(page === undefined ? {} : { page: page.origin }) };
 }

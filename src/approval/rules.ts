@@ -46,7 +46,7 @@ export interface RuleContext {
 }
 
 /** SECURITY: tier and impact in the record are outside the digest, so what the catalog says of the action counts where it is worse. */
-export function stakesOf({ action, tier, impact, reported }: RequestRecord, describe: DescribeAction | undefined): Stakes {
+function stakesOf({ action, tier, impact, reported }: RequestRecord, describe: DescribeAction | undefined): Stakes {
   // Nothing runs on a report.
   if (reported !== undefined) return { tier: 'green', impact: 'none' };
   const described = describe?.(action);
@@ -113,7 +113,7 @@ function isOwnUsers({ agent }: RequestRecord, pin: ApproverKey): boolean {
   return user === undefined ? displayOf(pin) !== 'outside' : personOf({ name: user }) === personOf(pin);
 }
 
-export function needsOutside(impact: Impact, { rules, pins }: Pick<RuleContext, 'rules' | 'pins'>): boolean {
+function needsOutside(impact: Impact, { rules, pins }: Pick<RuleContext, 'rules' | 'pins'>): boolean {
   return rules.outside.includes(impact) || (impact === 'irreversible' && hasPasskey(pins));
 }
 

@@ -22,7 +22,7 @@ export function leafHash(data: string | Uint8Array): TreeHash {
 }
 
 /** RFC 6962 §2.1: SHA-256 over 0x01 and both children. */
-export function nodeHash(left: Uint8Array, right: Uint8Array): TreeHash {
+function nodeHash(left: Uint8Array, right: Uint8Array): TreeHash {
   return createHash('sha256').update(Uint8Array.of(1)).update(left).update(right).digest();
 }
 

@@ -17,7 +17,7 @@ const tags = {
 } as const;
 
 /** A tag, the definite length and the parts one after the other. */
-export function tagged(tag: number, ...parts: readonly Uint8Array[]): Buffer {
+function tagged(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(parts);
   return Buffer.concat([Buffer.from([tag]), lengthOf(body.length), body]);
 }

@@ -91,7 +91,7 @@ function manage(cluster: Cluster, row: Row): void {
 }
 
 /** The reads as the emulator's initial state. */
-export function twinSeed(reads: LiveReads): ClusterSeed {
+function twinSeed(reads: LiveReads): ClusterSeed {
   const cluster = reads.status.find(({ type }) => type === 'cluster');
   const storages = reads.storages.map((row) => storageSeed(row, reads.resources));
   const guests = reads.guests.flatMap((guest) => guestSeed(guest, reads.resources));

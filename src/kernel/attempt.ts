@@ -5,7 +5,7 @@
 import type { AuditDraft, AuditEventName, AuditRecord } from './audit-event.ts';
 import { isJsonObject, type JsonObject, type JsonValue, textOf, wordOf } from './json.ts';
 
-export const attemptEnds = ['done', 'not_done', 'unknown'] as const;
+const attemptEnds = ['done', 'not_done', 'unknown'] as const;
 /** `done`: it ran, whatever came of it. `not_done`: nothing of it happened. `unknown`: nobody could find out. */
 export type AttemptEnd = (typeof attemptEnds)[number];
 

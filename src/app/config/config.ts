@@ -90,7 +90,7 @@ const serviceName = z.string().regex(/^[a-zA-Z0-9][a-zA-Z0-9_.@:-]*$/, 'must be 
 const why = reason.optional();
 
 /** Each entry is the thing itself, or an object that says why, too. */
-export const protectedSchema = z.strictObject({
+const protectedSchema = z.strictObject({
   nodes: z
     .array(
       z.union(
@@ -158,7 +158,7 @@ export const protectedSchema = z.strictObject({
 const ms = (fallback: number) => z.number().int().min(10).max(fallback).default(fallback);
 
 /** Time limits in ms. They can only be made shorter than the defaults. */
-export const limitsSchema = z.strictObject({
+const limitsSchema = z.strictObject({
   callMs: ms(60_000),
   apiMs: ms(15_000),
   sshMs: ms(30_000),

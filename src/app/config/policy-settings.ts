@@ -53,7 +53,7 @@ function cleanReason(why: string): string {
   return redactText(showPlainly(why, 300), { knownSecrets: [], maxStringLength: 1_000 });
 }
 
-export function scopesAndWindows({ scopes, windows }: Pick<Config, 'scopes' | 'windows'>): Pick<PolicySettings, 'scopes' | 'windows'> {
+function scopesAndWindows({ scopes, windows }: Pick<Config, 'scopes' | 'windows'>): Pick<PolicySettings, 'scopes' | 'windows'> {
   return {
     scopes: scopes.map((scope) => ({ ...scope, reason: cleanReason(scope.reason) })),
     windows: windows.map((window) => ({ ...window, reason: cleanReason(window.reason) })),

@@ -11,7 +11,7 @@ import { say } from '#kernel/text/message';
 import { hasErrorCode, writePrivateFile } from '../config/private-file.ts';
 
 /** Also a file name, and the end of the approver's id `user:NAME`. */
-export const approverNamePattern = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+const approverNamePattern = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
 const base64url = z.string().regex(/^[A-Za-z0-9_-]+$/);
 const fileSchema = z.strictObject({

@@ -50,7 +50,7 @@ const backoffMs = { first: 1_000, longest: 60_000 } as const;
 /** How long one batch may take. A sink's own limit is shorter. */
 const sendMs = 150_000;
 
-export function sinksFolder(stateDir: string): string {
+function sinksFolder(stateDir: string): string {
   return path.join(stateDir, 'sinks');
 }
 

@@ -59,7 +59,7 @@ const ocsf = z.strictObject({
   caFile: place.exactOptional(),
 });
 
-export const facilities = [
+const facilities = [
   'user',
   'daemon',
   'auth',

@@ -32,7 +32,7 @@ const hex = z.string().regex(/^[a-f0-9]{64}$/);
 const signatureSchema = z.strictObject({ approver: z.string(), key: z.string(), value: z.string() });
 
 /** The last line. */
-export const sealSchema = z.strictObject({
+const sealSchema = z.strictObject({
   banksman_export: z.literal(1),
   /** ISO 8601, UTC. */
   exported_at: z.iso.datetime(),
@@ -85,7 +85,7 @@ export async function exportAudit(
 }
 
 /** Whether the signature is the named key's, and whether that key is one of `trusted`; undefined where there is none. */
-export function signatureState(seal: ExportSeal, trusted: readonly ApproverKey[]): 'trusted' | 'unknown_key' | 'wrong' | undefined {
+function signatureState(seal: ExportSeal, trusted: readonly ApproverKey[]): 'trusted' | 'unknown_key' | 'wrong' | undefined {
   const { signature, ...open } = seal;
   if (signature === undefined) return undefined;
   const key = importPublicKey(signature.key);

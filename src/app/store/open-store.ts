@@ -18,7 +18,7 @@ export interface StoreOptions {
 }
 
 /** File of the embedded store in the state directory. */
-export const storeFileName = 'banksman.db';
+const storeFileName = 'banksman.db';
 
 /** @throws {Fault} `store_…` with the place and the remedy */
 export async function openStore(options: StoreOptions): Promise<Store> {

@@ -164,7 +164,7 @@ function pickDefined<Row extends object, Key extends keyof Row>(
 }
 
 /** What came back is not what the API's schema promises. */
-export function badAnswer(what: string): Fault {
+function badAnswer(what: string): Fault {
   const next = 'check that the endpoint is a Proxmox VE API and its version is supported (8 or 9)';
   return new Fault('pve_bad_answer', say`Proxmox VE sent an answer that cannot be used: ${what}`, { next });
 }

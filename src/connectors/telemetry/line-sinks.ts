@@ -55,7 +55,7 @@ export function openSyslogSink({
 }
 
 /** The record's JSON behind `@cee:`, which rsyslog's mmjsonparse and syslog-ng know; all of it ASCII, so that no BOM is needed. */
-export function syslogMessage(record: AuditRecord, facility: number): string {
+function syslogMessage(record: AuditRecord, facility: number): string {
   const priority = facility * 8 + severities[factsOf(record).weight];
   const host =
     hostname()

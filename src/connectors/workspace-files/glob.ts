@@ -137,7 +137,7 @@ const mostAlternatives = 64;
  * `a{b,c}d` → `abd`, `acd`. What a backslash or a class `[…]` holds is no brace.
  * @throws {Fault} `BAD_PATTERN` for what is not closed, not opened, nested, reversed or too much; a program's pattern would match nothing
  */
-export function expandBraces(pattern: string): readonly string[] {
+function expandBraces(pattern: string): readonly string[] {
   return piecesOf(pattern).reduce<readonly string[]>(
     (begun, choices) => {
       const all = begun.flatMap((start) => choices.map((choice) => `${start}${choice}`));
@@ -148,7 +148,7 @@ export function expandBraces(pattern: string): readonly string[] {
   );
 }
 
-export function badGlob(why: string): Fault {
+function badGlob(why: string): Fault {
   return new Fault('BAD_PATTERN', say`the file pattern is not understood: ${why}`, {
     audience: 'user',
     next: 'use for example `*.ts` or `src/**/*.{ts,js}`; a backslash before a special character makes it an ordinary one',

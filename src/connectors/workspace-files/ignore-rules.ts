@@ -5,7 +5,7 @@ import type { Segments } from '#kernel/ports/path-facts';
 import { type Glob, globOf } from './glob.ts';
 
 /** Bytes of a `.gitignore` that are read; rules beyond them are not applied. */
-export const mostIgnoreBytes = 256 * 1024;
+const mostIgnoreBytes = 256 * 1024;
 
 interface IgnoreRule {
   readonly glob: Glob;

@@ -88,7 +88,7 @@ export interface TicketOffice {
   csrfTokenFits(ticket: string, csrfToken: string | undefined): boolean;
 }
 
-export function createTicketOffice(clock: DemoClock): TicketOffice {
+function createTicketOffice(clock: DemoClock): TicketOffice {
   const issued = new Map<string, { readonly user: string; readonly csrfToken: string; readonly at: number }>();
   return {
     issue(user) {

@@ -263,6 +263,6 @@ const basicCommands: Readonly<Record<string, NodeCommand>> = {
   sleep,
 };
 
-export const nodeCommands: ReadonlyMap<string, NodeCommand> = new Map(
+const nodeCommands: ReadonlyMap<string, NodeCommand> = new Map(
   Object.entries({ ...identityCommands, ...storageCommands, ...fileCommands, ...serviceCommands, ...proxmoxCommands, ...basicCommands }),
 );

@@ -84,7 +84,7 @@ export function createSessions(desk: Pick<PasskeyDesk, 'origin' | 'approvers'>):
 }
 
 /** What a device key signs. The origin in it: a proof for one page is none for another. */
-export function proofText(origin: string, nonce: string): string {
+function proofText(origin: string, nonce: string): string {
   return `banksman page\n${origin}\n${nonce}`;
 }
 

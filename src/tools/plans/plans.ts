@@ -58,7 +58,7 @@ export const proposePlan = defineTool({
 });
 
 /** A rehearsal as an answer: the question that a person is asked next, or the step that will not go. */
-export function resultOf(rehearsal: Rehearsal): ToolResult {
+function resultOf(rehearsal: Rehearsal): ToolResult {
   if (!rehearsal.ok) {
     const { step, refusal, status } = rehearsal;
     const denied = status === 'denied' ? { denied: true as const } : {};

@@ -62,7 +62,7 @@ export function lackedRight(permissions: Permissions | undefined, rights: readon
   return { right, obstacle: { code: 'pve_forbidden', message } };
 }
 
-export function isQuorate(look: Pick<GuestLook, 'cluster'>): boolean | undefined {
+function isQuorate(look: Pick<GuestLook, 'cluster'>): boolean | undefined {
   return look.cluster?.find((row) => row.type === 'cluster')?.quorate;
 }
 

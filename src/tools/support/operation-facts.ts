@@ -35,7 +35,7 @@ export interface Disk {
   readonly bytes?: number;
 }
 
-export const diskPlace = /^(?:(?:scsi|virtio|ide|sata|efidisk|tpmstate|mp)\d{1,3}|rootfs)$/;
+const diskPlace = /^(?:(?:scsi|virtio|ide|sata|efidisk|tpmstate|mp)\d{1,3}|rootfs)$/;
 
 /** The disks in a configuration; a drive without a medium, a CD and what is passed through are none. */
 export function disksIn(config: JsonObject | undefined): readonly Disk[] {

@@ -108,7 +108,7 @@ function timeoutOf(call: ApiCall): number {
   return call.parameters.integer('timeout') ?? defaultTimeoutSeconds;
 }
 
-export function isRunning({ cluster, kind, node, vmid }: GuestTarget): boolean {
+function isRunning({ cluster, kind, node, vmid }: GuestTarget): boolean {
   return guestOn(cluster.state, kind, node, vmid)?.running ?? false;
 }
 
@@ -138,7 +138,7 @@ function shutdownQemu(call: ApiCall): string {
 }
 
 /** @throws {ApiError} 500 at once for a VM that is not there or not running */
-export function requireRunningVm(target: GuestTarget): void {
+function requireRunningVm(target: GuestTarget): void {
   if (guestOn(target.cluster.state, 'qemu', target.node, target.vmid) === undefined) throw failed(notOnNode(target));
   if (!isRunning(target)) throw failed(`VM ${target.vmid} not running`);
 }

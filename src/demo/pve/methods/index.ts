@@ -121,7 +121,7 @@ const indexes: readonly Index[] = [
   { path: '/nodes/{node}/tasks/{upid}', field: 'name', names: ['log status'] },
 ];
 
-export const indexMethods: readonly ApiMethod[] = indexes.map(
+const indexMethods: readonly ApiMethod[] = indexes.map(
   ({ path, field, names, permission = 'all', proxied = false, parameters, guest }) => ({
     verb: 'GET',
     path,

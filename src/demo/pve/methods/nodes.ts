@@ -37,7 +37,7 @@ export const nodeMethods: readonly ApiMethod[] = [
 ];
 
 /** The node that answers; it exists because a request cannot be routed to another. */
-export function answeringNode({ cluster, node }: ApiCall): NodeState {
+function answeringNode({ cluster, node }: ApiCall): NodeState {
   const state = cluster.state.nodes.get(node);
   if (state === undefined) throw new Error(`no state for node \`${node}\``);
   return state;

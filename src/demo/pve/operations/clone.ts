@@ -246,7 +246,7 @@ function link({ cluster, node }: ApiCall, { kind, newid }: Wish, drive: Drive, t
 }
 
 /** `2.1 GiB`, as the image tool prints it. */
-export function human(bytes: number): string {
+function human(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let [amount, unit] = [bytes, 0];
   while (amount >= 1024 && unit < units.length - 1) [amount, unit] = [amount / 1024, unit + 1];

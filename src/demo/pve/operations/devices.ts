@@ -20,7 +20,7 @@ export function networkText(call: ApiCall, option: string, value: string): strin
 }
 
 /** An address with the cluster's prefix, the same for the same seed. */
-export function randomMac({ cluster }: ApiCall): string {
+function randomMac({ cluster }: ApiCall): string {
   const configured = cluster.state.options.get('mac_prefix');
   const prefix = typeof configured === 'string' ? configured.toUpperCase() : 'BC:24:11';
   const bytes = Array.from({ length: 6 }, () => Math.floor(cluster.random.next() * 256));

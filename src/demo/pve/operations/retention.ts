@@ -45,7 +45,7 @@ const periods: readonly (readonly [key: string, nameOf: (date: Date, backup: Vol
 export type Mark = 'keep' | 'remove' | 'protected';
 
 /** A mark for each backup of one guest. Each period keeps the newest of so many of its units that no earlier period has covered. */
-export function markBackups(backups: readonly VolumeState[], retention: Retention): ReadonlyMap<string, Mark> {
+function markBackups(backups: readonly VolumeState[], retention: Retention): ReadonlyMap<string, Mark> {
   const open = backups.filter((one) => one.content === 'backup').sort((one, other) => other.ctime - one.ctime);
   const marks = new Map<string, Mark>(open.filter((one) => one.protected).map(({ volid }) => [volid, 'protected']));
   for (const [key, nameOf] of periods) keepNewest(open, marks, { count: retention.get(key) ?? 0, nameOf });

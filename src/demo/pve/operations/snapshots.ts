@@ -150,7 +150,7 @@ function remove(call: ApiCall, kind: GuestKind): string {
   return begin(target, call, taskType(kind, 'delsnapshot'), deletePlan(target, nameIn(call)));
 }
 
-export function deletePlan(target: GuestTarget, name: string): TaskPlan {
+function deletePlan(target: GuestTarget, name: string): TaskPlan {
   return (task) =>
     locked(target, task, function* () {
       const guest = load(target);
@@ -217,7 +217,7 @@ function rollback(call: ApiCall, kind: GuestKind): string {
   return begin(target, call, taskType(kind, 'rollback'), plan);
 }
 
-export function rollbackPlan(target: GuestTarget, name: string): TaskPlan {
+function rollbackPlan(target: GuestTarget, name: string): TaskPlan {
   return (task) => locked(target, task, () => goBack(target, name, task));
 }
 
