@@ -18,6 +18,8 @@ export interface FoundTexts {
   readonly mute: readonly Text[];
   /** What a person may read, and no translation reaches. */
   readonly bare: readonly Text[];
+  /** What something else said in English (`outcome.message`), shown as it is. */
+  readonly raw: readonly Text[];
   /** What cannot be looked up, in words. */
   readonly faults: readonly string[];
 }
@@ -39,6 +41,7 @@ export function textsIn(name: string, source: string): FoundTexts {
   const told: Text[] = [];
   const mute: Text[] = [];
   const bare: Text[] = [];
+  const raw: Text[] = [];
   const faults: string[] = [];
   const constants = new Map<string, Node>();
   const lineOf = (start: number) => source.slice(0, start).split('\n').length;
@@ -47,6 +50,7 @@ export function textsIn(name: string, source: string): FoundTexts {
   walk(program as unknown as Node, [], (node, parents) => {
     const text = literalText(node) ?? templateText(node);
     if (text !== undefined && isForPeople(text, node, parents)) bare.push(textAt(text, node));
+    if (isSaid(node, parents)) raw.push(textAt(source.slice(node.start, node.end), node));
     if (isConstant(node)) constants.set(nameOf(node['id'] as Node), node['init'] as Node);
     const failing = faultTexts(node, constants);
     told.push(...failing.flatMap((own) => textsAt(literalText(own), own)));
@@ -57,7 +61,7 @@ export function textsIn(name: string, source: string): FoundTexts {
     localized.push(...textsAt(own, node));
     if (fault !== undefined) faults.push(`line ${lineOf(node.start)}: ${fault}`);
   });
-  return { localized, told, mute, bare, faults };
+  return { localized, told, mute, bare, raw, faults };
 }
 
 /** The numbers of the places in a text, sorted, each once. */
@@ -185,6 +189,63 @@ function isUnread(node: Node, inside: Node): boolean {
   // Its id, not what it does.
   if (isArgument && /(?:registerCommand|^toldCommand)$/.test(calleeOf(node))) return inside === argumentsOf(node)[0];
   return isArgument && unread.some((pattern) => pattern.test(calleeOf(node)));
+}
+
+/** Calls whose values a person reads. */
+const shows = /^(?:t|escapeMarkdown|offerLog|notify\.\w+|window\.show\w+Message|(?:\w+\.)?dialogs\.(?:tell|offer))$/;
+/** They take English and give the reader's language. */
+const translators = /^(?:t|inWords|saidWords|reasonWords|faultWords|faultTexts|outcomeWords|answerText)$/;
+const saidKeys = new Set(['message', 'next', 'reason', 'remedy']);
+
+/** `outcome.message`, or `message` taken out of an object, in a call that shows it, and no translator around it. */
+function isSaid(node: Node, parents: Parents): boolean {
+  const name = saidName(node, parents);
+  if (name === undefined || !saidKeys.has(name)) return false;
+  const calls = parents.filter((one, index) => one.type === 'CallExpression' && (parents[index + 1] ?? node) !== one['callee']);
+  const around = calls.map(calleeOf);
+  const shown = around.findLastIndex((callee) => shows.test(callee));
+  return shown >= 0 && !around.slice(shown).some((callee) => translators.test(callee) && callee !== 't');
+}
+
+function saidName(node: Node, parents: Parents): string | undefined {
+  if (node.type === 'MemberExpression') {
+    const { object, property } = node;
+    return isNode(object) && isNode(property) && !translators.test(calleeOf(object)) ? nameOf(property) : undefined;
+  }
+  const parent = parents.at(-1);
+  if (node.type !== 'Identifier' || parent === undefined || parent.type === 'MemberExpression' || parent.type === 'Property')
+    return undefined;
+  return isTakenOut(nameOf(node), parents) ? nameOf(node) : undefined;
+}
+
+/** From an object that no translator made; the innermost declaration counts. */
+function isTakenOut(name: string, parents: Parents): boolean {
+  for (const scope of parents.toReversed()) {
+    const { params, body } = scope;
+    const declared = isNode(body) && Array.isArray(body['body']) ? declarationsIn(body['body'].filter(isNode)) : [];
+    const found = declared.find(({ id }) => isNode(id) && bindsIt(id, name));
+    if (found !== undefined)
+      return (
+        isNode(found['init']) &&
+        found['id'] !== undefined &&
+        (found['id'] as Node).type === 'ObjectPattern' &&
+        !translators.test(calleeOf(found['init']))
+      );
+    if (Array.isArray(params) && params.filter(isNode).some((one) => one.type === 'ObjectPattern' && bindsIt(one, name))) return true;
+  }
+  return false;
+}
+
+function declarationsIn(statements: readonly Node[]): readonly Node[] {
+  return statements.flatMap(({ type, declarations }) =>
+    type === 'VariableDeclaration' && Array.isArray(declarations) ? declarations.filter(isNode) : [],
+  );
+}
+
+function bindsIt(pattern: Node, name: string): boolean {
+  if (pattern.type === 'Identifier') return nameOf(pattern) === name;
+  const properties = Array.isArray(pattern['properties']) ? pattern['properties'].filter(isNode) : [];
+  return properties.some(({ value }) => isNode(value) && nameOf(value) === name);
 }
 
 /** Directly in the text of a template with a tag (`html`). */

@@ -54,12 +54,22 @@ export function textFaults(bundle: Bundle): readonly string[] {
   const bare = found
     .filter(({ file }) => !notForPeople.has(file))
     .flatMap(({ file, bare: texts }) => texts.map(({ line, text }) => `${hostFolder}/${file}:${line}: not through \`t\`: ${short(text)}`));
+  const raw = found
+    .filter(({ file }) => !notForPeople.has(file))
+    .flatMap(({ file, raw: said }) => said.map(({ line, text }) => `${hostFolder}/${file}:${line}: English as it was said: ${text}`));
   const faults = found.flatMap(({ file, faults: own }) => own.map((fault) => `${hostFolder}/${file}: ${fault}`));
   const wanted = new Set([
     ...[...found.flatMap(({ localized }) => localized), ...saidElsewhere()].map(({ text }) => text),
     ...catalogTitles(),
   ]);
-  return [...bare, ...faults, ...faultsElsewhere(), ...pageFaults(readPages(), bundle), ...bundleFaults(wanted, readManifest(), bundle)];
+  return [
+    ...bare,
+    ...raw,
+    ...faults,
+    ...faultsElsewhere(),
+    ...pageFaults(readPages(), bundle),
+    ...bundleFaults(wanted, readManifest(), bundle),
+  ];
 }
 
 const pageFolder = 'media/walkthrough';

@@ -3,6 +3,7 @@ import type { RequestRecord } from '#kernel/approval/request';
 import { showPlainly } from '#kernel/text/text';
 import { agentName } from './approvals-view/agent-name.ts';
 import { t } from './l10n.ts';
+import { titleOfRequest } from './request-words.ts';
 
 /** As somebody may have written it; what is none of the known words counts as the default. */
 export interface Attention {
@@ -29,5 +30,5 @@ export function newsInWords(news: readonly RequestRecord[]): string {
     return t('Banksman: {0} new requests of {1} agents wait for you.', news.length, agents);
   }
   if (only.reported !== undefined) return t('Banksman: {0} reports a block: {1}', agent, showPlainly(only.reported.destination, 100));
-  return t('Banksman: {0} asks: {1}', agent, showPlainly(only.title, 120).replace(/\?$/, ''));
+  return t('Banksman: {0} asks: {1}', agent, titleOfRequest(only, 120));
 }

@@ -1,7 +1,8 @@
 /** What went wrong, for a person. */
+import type { Decision } from '#kernel/decision';
 import { type Fault, toFault } from '#kernel/errors';
 import type { Outcome } from '#kernel/outcome';
-import { asListed } from '#kernel/text/message';
+import { asListed, wordsOf } from '#kernel/text/message';
 import { inWords, t } from './l10n.ts';
 
 /** The message, and what to do next: a person should not have to look for that. */
@@ -25,6 +26,16 @@ export function faultTexts(fault: Fault): { readonly message: string; readonly n
     message: inWords(words.message ?? asListed(message)),
     next: next === undefined ? usualNext(fault) : inWords(words.next ?? asListed(next)),
   };
+}
+
+/** What somebody said in English, for people: what is whole in the translations is theirs; the rest stays. */
+export function saidWords(text: string): string {
+  return inWords(asListed(text));
+}
+
+/** Why the policy decides so. */
+export function reasonWords({ reason, words }: Pick<Decision, 'reason' | 'words'>): string {
+  return words === undefined ? saidWords(reason) : inWords(wordsOf(reason, words));
 }
 
 function usualNext({ audience, retryable }: Fault): string {

@@ -4,6 +4,7 @@ import type { Pause } from '#kernel/approval/security';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
 import { showPlainly } from '#kernel/text/text';
 import type { StateName } from './approvals-view/pending-feed.ts';
+import { saidWords } from './fault-words.ts';
 import { t } from './l10n.ts';
 import { escapeMarkdown } from './markdown.ts';
 
@@ -134,7 +135,7 @@ function tooltip(facts: StatusFacts, headline: string): string {
           : [`| ${t('Agents')} | $(debug-pause) ${escapeMarkdown(pauseText(facts.level.paused))} |`]),
         `| ${t('Level')} | ${levelWords(facts, app)} |`,
         `| ${t('Approvals')} | ${pendingWords(facts.pending)} |`,
-        `| Sandbox | ${sandboxWords[app.sandboxState().state]}: ${escapeMarkdown(app.sandboxState().reason)} |`,
+        `| Sandbox | ${sandboxWords[app.sandboxState().state]}: ${escapeMarkdown(saidWords(app.sandboxState().reason))} |`,
         `| ${t('Store')} | ${escapeMarkdown(app.storeLocation)} |`,
         ...(app.config.answersAt === undefined ? [] : [`| ${t('Answers')} | ${escapeMarkdown(app.config.answersAt)} |`]),
         ...(app.config.unused === undefined ? [] : [`| ${t('Settings')} | ${escapeMarkdown(unusedWords(app.config.unused))} |`]),

@@ -37,6 +37,31 @@ describe('a text that no translation reaches', () => {
   });
 });
 
+describe('what something else said in English', () => {
+  const rawIn = (source: string) => textsIn('a.ts', source).raw.map(({ text }) => text);
+
+  it.each([
+    ['notify.error(outcome.message);', 'outcome.message'],
+    ["void notify.info(t('Not done: {0}', decision.reason));", 'decision.reason'],
+    ["dialogs.tell('error', 'Banksman: ' + fault.message);", 'fault.message'],
+    ['const f = ({ message }) => notify.warning(showPlainly(message, 500));', 'message'],
+    ["async function f(x) { const { message, next } = toFault(x); await notify.error(message + '. '); }", 'message'],
+  ])('is found where it is shown as it is: %s', (source, text) => {
+    expect(rawIn(source)).toEqual([text]);
+  });
+
+  it.each([
+    'notify.error(saidWords(outcome.message));',
+    "notify.info(t('Not done: {0}', reasonWords(decision)));",
+    "notify.info(t('Not done: {0}', faultTexts(fault).message));",
+    'function f(x) { const { message, next } = faultTexts(x); notify.error(message + next); }',
+    "function f(x) { const message = t('Done.'); notify.info(message); }",
+    'log.warn(fault.message);',
+  ])('is not where its words are looked up, or nobody reads them: %s', (source) => {
+    expect(rawIn(source)).toEqual([]);
+  });
+});
+
 describe('a call of `t`', () => {
   it.each([
     ['t(words)', 'one literal'],

@@ -2,6 +2,7 @@
 import { type Html, html, lines, nothing } from '#kernel/text/html';
 import { localTime } from '#kernel/text/result-fields';
 import { showPlainly } from '#kernel/text/text';
+import { saidWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 import {
   type ActivityCall,
@@ -148,7 +149,7 @@ const workspaceTools: ReadonlySet<string> = new Set(['run_command', 'write_file'
 
 function details(call: ActivityCall, extra: string): Html {
   const rows: readonly (readonly [string, Html | string])[] = [
-    [t('What came of it'), `${call.message}${call.code === '' || call.code === 'ok' ? '' : ` (${call.code})`}`],
+    [t('What came of it'), `${saidWords(call.message)}${call.code === '' || call.code === 'ok' ? '' : ` (${call.code})`}`],
     [t('Tier'), call.tier],
     [t('Took'), call.durationMs === undefined ? '' : t('{0} ms without the time of people', call.durationMs)],
     [t('Rules'), call.rules.join(', ')],

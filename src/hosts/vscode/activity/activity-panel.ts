@@ -3,7 +3,7 @@ import { commands, type Disposable, type Uri } from 'vscode';
 import type { App } from '#kernel/app';
 import type { AppSession } from '../app-session.ts';
 import { createDisposableBag } from '../disposables.ts';
-import { faultWords } from '../fault-words.ts';
+import { faultWords, reasonWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 import { type LivePage, openLivePage } from '../live-page.ts';
 import { workspaceRestriction } from '../tools/run-tool.ts';
@@ -127,7 +127,7 @@ function narrowed(filter: CallFilter, words: Readonly<Record<string, unknown>>):
 async function explained(app: App, call: ActivityCall): Promise<string> {
   const { decision, status, stages } = await explainAgain(app, call, workspaceRestriction());
   const lines = stages.map(({ stage, decision: one }) => `${stage}: ${one.effect}, ${one.reason} (${one.code})`);
-  return [t('Now it would end as: {0}. {1}', status, decision.reason), '', ...lines].join('\n');
+  return [t('Now it would end as: {0}. {1}', status, reasonWords(decision)), '', ...lines].join('\n');
 }
 
 /** That its record is in the trail, for anybody who has the log's key. */

@@ -180,9 +180,9 @@ function callFacts(record: RequestRecord): readonly string[] {
   ];
 }
 
-function reportFacts({ reason, destination, pattern }: NonNullable<RequestRecord['reported']>): readonly string[] {
+function reportFacts({ reason: claim, destination, pattern }: NonNullable<RequestRecord['reported']>): readonly string[] {
   return [
-    row(t('Reported'), escapeMarkdown(reason)),
+    row(t('Reported'), escapeMarkdown(claim)),
     row(t('Destination'), cell(destination)),
     ...(pattern === undefined ? [] : [row(t('Matched'), cell(pattern))]),
   ];
@@ -190,8 +190,8 @@ function reportFacts({ reason, destination, pattern }: NonNullable<RequestRecord
 
 function decisionFacts({ decision }: RequestRecord): readonly string[] {
   if (decision === undefined) return [];
-  const { by, via, at, message } = decision;
-  const said = message === undefined || message === '' ? [] : [row(t('Message'), escapeMarkdown(message))];
+  const { by, via, at, message: words } = decision;
+  const said = words === undefined || words === '' ? [] : [row(t('Message'), escapeMarkdown(words))];
   return [
     row(t('Answered by'), t('{0} in the {1}, {2}', escapeMarkdown(by), via, escapeMarkdown(new Date(at).toLocaleString(t('en'))))),
     ...said,

@@ -6,6 +6,7 @@ import type { ClusterOverview, ProtectedNames } from '#kernel/live';
 import type { GuestType } from '#kernel/resource';
 import { formatField, localTime, taskTitle } from '#kernel/text/result-fields';
 import { showPlainly } from '#kernel/text/text';
+import { saidWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 import { tagsOf } from './cluster-look.ts';
 
@@ -90,7 +91,7 @@ export function clusterRow(
       t('Cluster {0}', name),
       ...(overview === undefined ? [] : [counts]),
       ...(readAt === undefined ? [] : [t('As of {0}', localTime(readAt))]),
-      ...(failed === undefined ? [] : [t('Since {0}: {1}', localTime(failed.since), plain(failed.message, 600))]),
+      ...(failed === undefined ? [] : [t('Since {0}: {1}', localTime(failed.since), plain(saidWords(failed.message), 600))]),
       ...(overview !== undefined && overview.tasks === undefined ? [t('Its tasks cannot be read with this token.')] : []),
     ],
   };
@@ -98,7 +99,8 @@ export function clusterRow(
 
 /** What is wrong with a cluster, since when, and what to do; pressing it looks again. */
 export function noteRow(id: string, { name, failed, overview }: ClusterState): TreeRow {
-  const { since = 0, message = '', next } = failed ?? {};
+  const { since = 0, next } = failed ?? {};
+  const message = saidWords(failed?.message ?? '');
   const when = localTime(since);
   const what = overview === undefined ? t('Not reached since {0}', when) : t('Below is what was last seen; not reached since {0}', when);
   return {
@@ -108,7 +110,7 @@ export function noteRow(id: string, { name, failed, overview }: ClusterState): T
     details: () => [
       what,
       plain(message, 600),
-      ...(next === undefined ? [] : [t('What to do: {0}', plain(next, 600))]),
+      ...(next === undefined ? [] : [t('What to do: {0}', plain(saidWords(next), 600))]),
       t('Select for the Doctor.'),
     ],
   };

@@ -3,6 +3,7 @@ import { type Disposable, type QuickPickItem, window } from 'vscode';
 import type { PolicyCheck } from '#app/workspace/policy-check';
 import { Fault, toFault } from '#kernel/errors';
 import type { AppSession } from '../app-session.ts';
+import { faultTexts, faultWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 import { loadParts } from '../load-parts.ts';
 import type { Places } from '../start-app.ts';
@@ -56,7 +57,7 @@ async function groundOf(session: AppSession, places: Pick<Places, 'stateDir'>): 
       const check = createPolicyCheck(config.workspaceRoot, { userRules: settingsOf(places.stateDir).commandRules, view: sandbox.view });
       return { check, level, sandbox };
     } catch (cause) {
-      const why = t('the policy needs a workspace to judge by: {0}', toFault(cause).message);
+      const why = t('the policy needs a workspace to judge by: {0}', faultTexts(toFault(cause)).message);
       throw new Fault('no_workspace', why, { audience: 'user', next: 'open a folder', cause });
     }
   });
@@ -81,6 +82,6 @@ function itemsFor(input: string, { fixed }: Surface, { check, level, sandbox }: 
     const { decision } = check.decide({ id: 'typed', input, platform: 'posix', ...fixed });
     return [...decisionItems(decision), ...testedItems(decision, { ...fixed, level, sandbox })];
   } catch (thrown) {
-    return [{ label: `$(error) ${t('cannot be judged')}`, detail: plainLabel(toFault(thrown).message) }];
+    return [{ label: `$(error) ${t('cannot be judged')}`, detail: plainLabel(faultWords(thrown)) }];
   }
 }

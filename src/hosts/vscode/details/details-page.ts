@@ -16,6 +16,7 @@ import { showPlainly } from '#kernel/text/text';
 import { unifiedDiff } from '#kernel/text/unified-diff';
 import { impactWords } from '#kernel/tiers';
 import { agentName } from '../approvals-view/agent-name.ts';
+import { reasonWords } from '../fault-words.ts';
 import { inWords, t } from '../l10n.ts';
 import { shownSteps, standingNames, stepNames, stepWord } from '../plans/step-rows.ts';
 import { statusNames } from '../request-words.ts';
@@ -307,7 +308,7 @@ function policySection(policy: Loaded<Explanation>): Html {
   if ('failed' in policy) return html`<p class="bad">${t('It cannot be told: {0}', policy.failed)}</p>`;
   const rows = policy.stages.map(
     ({ stage, decision }) => html`<tr><td>${stage}</td><td class="${decision.effect}">${decision.effect}</td>
-<td>${decision.reason} <span class="dim">${decision.code}</span>${decision.rules.length === 0 ? nothing : html`<br><code>${decision.rules.join(', ')}</code>`}</td></tr>`,
+<td>${reasonWords(decision)} <span class="dim">${decision.code}</span>${decision.rules.length === 0 ? nothing : html`<br><code>${decision.rules.join(', ')}</code>`}</td></tr>`,
   );
   return html`<table class="trail">${rows}</table>`;
 }

@@ -14,6 +14,7 @@ import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import { showPlainly } from '#kernel/text/text';
 import { plainLabel } from '../commands/picks.ts';
+import { faultWords, saidWords } from '../fault-words.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
 import { suggestionRow } from './offer-protection.ts';
@@ -151,8 +152,7 @@ async function trustCertificates(draft: Draft, { confirm }: ConnectDeps): Promis
     for (const [endpoint, { fingerprint }] of draft.seen)
       await checkProxmox(endpoint, isPublic ? undefined : fingerprint, AbortSignal.timeout(lookMs));
   } catch (thrown) {
-    const { message, next = '' } = thrown instanceof Fault ? thrown : { message: String(thrown) };
-    confirm.dialogs.tell('error', `Banksman: ${message}. ${next}`);
+    confirm.dialogs.tell('error', `Banksman: ${faultWords(thrown)}`);
     return 'back';
   }
   return { value: draft };
@@ -238,7 +238,7 @@ async function tried(draft: Draft, { clusters, baseDir, trials }: SecretDeps, si
 async function showRights(draft: Draft, frame: Frame, trials: readonly ClusterTrial[]): Promise<Went<Draft>> {
   let now = draft;
   return askRow<Draft>(frame, {
-    placeHolder: t('{0}. What the token may do:', showPlainly(draft.message, 200)),
+    placeHolder: t('{0}. What the token may do:', showPlainly(saidWords(draft.message), 200)),
     rows: () => {
       const { lacks, may, commands } = now.rights;
       const missing = lacks.map(({ group, tools, missing: rights }) => ({

@@ -8,7 +8,7 @@ import { applyHeldTool } from '#kernel/effects';
 import { toFault } from '#kernel/errors';
 import { type Message, timeOfDay } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
-import { faultWords } from '../fault-words.ts';
+import { faultTexts, faultWords } from '../fault-words.ts';
 import { inWords, t } from '../l10n.ts';
 import { answerText, titleOfRequest } from '../request-words.ts';
 import { boundSigner } from './bound-signer.ts';
@@ -116,7 +116,7 @@ async function byHandOf(record: RequestRecord, card: ReviewCard, deps: ReviewDep
     const whyNot = await deps.whyNotHere(record);
     return { byHand: whyNot === undefined ? {} : { whyNot } };
   } catch (thrown) {
-    return { byHand: { whyNot: toFault(thrown).message } };
+    return { byHand: { whyNot: faultTexts(toFault(thrown)).message } };
   }
 }
 

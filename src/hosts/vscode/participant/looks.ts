@@ -2,16 +2,18 @@
 import { MarkdownString } from 'vscode';
 import { defaultStateDir } from '#app/config/paths';
 import type { App, Explanation, Finding } from '#kernel/app';
-import { requestIdPattern } from '#kernel/approval/request';
+import { requestIdPattern, requestReason } from '#kernel/approval/request';
 import type { RunRecord } from '#kernel/effects';
 import { toFault } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
 import { clockTime, showPlainly } from '#kernel/text/text';
 import { type ActivityCall, callsIn, explainAgain } from '../activity/calls.ts';
 import { participantLabel } from '../contributes/participant.ts';
+import { faultTexts, reasonWords, saidWords } from '../fault-words.ts';
 import { doctorOfWindow } from '../hooks/agent-standing.ts';
-import { t } from '../l10n.ts';
+import { inWords, t } from '../l10n.ts';
 import { codeSpan, escapeMarkdown } from '../markdown.ts';
+import { statusNames, titleOfRequest } from '../request-words.ts';
 import { abortOnCancel } from '../tools/call-progress.ts';
 import { chatCaller } from '../tools/chat-words.ts';
 import { runTool, workspaceRestriction } from '../tools/run-tool.ts';
@@ -53,7 +55,7 @@ async function clusterWords({ live }: App, name: string, signal: AbortSignal): P
     const busy = tasks?.filter((task) => task['endtime'] === undefined).length ?? 0;
     return `${mark}${title}: ${words}${busy === 0 ? '' : `, ${t('tasks under way: {0}', busy)}`}`;
   } catch (thrown) {
-    return `$(error) ${title}: ${escapeMarkdown(toFault(thrown).message)}`;
+    return `$(error) ${title}: ${escapeMarkdown(faultTexts(toFault(thrown)).message)}`;
   }
 }
 
@@ -93,8 +95,8 @@ export async function doctorInChat(turn: SignalledTurn, { runner: { session } }:
 }
 
 function findingWords({ topic, state, message, remedy }: Finding): string {
-  const what = `$(${state === 'failed' ? 'error' : 'warning'}) **${escapeMarkdown(topic)}**: ${escapeMarkdown(message)}`;
-  return remedy === undefined ? what : `${what}  \n${t('What to do: {0}', escapeMarkdown(remedy))}`;
+  const what = `$(${state === 'failed' ? 'error' : 'warning'}) **${escapeMarkdown(topic)}**: ${escapeMarkdown(saidWords(message))}`;
+  return remedy === undefined ? what : `${what}  \n${t('What to do: {0}', escapeMarkdown(saidWords(remedy)))}`;
 }
 
 /** So many records of the trail's end are looked through for a refusal. */
@@ -113,9 +115,9 @@ export async function explainInChat(turn: SignalledTurn, { runner: { session } }
     return t(
       'Request {0} is {1}: {2}. It asks because {3}.',
       id,
-      request.status,
-      escapeMarkdown(request.title),
-      escapeMarkdown(request.reason),
+      statusNames[request.status],
+      escapeMarkdown(titleOfRequest(request)),
+      escapeMarkdown(inWords(requestReason(request))),
     );
   });
   show(turn, said);
@@ -136,11 +138,11 @@ async function explanationOf(call: ActivityCall, app: App): Promise<string> {
   const on = targets.length === 0 ? '' : ` ${escapeMarkdown(targets.join(', '))}`;
   const lines = [
     `**${escapeMarkdown(tool)}**${on} · ${clockTime(at, Date.now())} · ${escapeMarkdown(agent)}`,
-    `${t('It ended as {0}:', codeSpan(code === '' ? end : code))} ${escapeMarkdown(message)}`,
+    `${t('It ended as {0}:', codeSpan(code === '' ? end : code))} ${escapeMarkdown(saidWords(message))}`,
     ...(rules.length === 0 ? [] : [t('Rules: {0}', rules.map((rule) => escapeMarkdown(rule)).join(', '))]),
   ];
   const now = await explainAgain(app, call, workspaceRestriction()).then(againWords, (thrown: unknown) => [
-    t('What the policy says of it now cannot be read: {0}', escapeMarkdown(toFault(thrown).message)),
+    t('What the policy says of it now cannot be read: {0}', escapeMarkdown(faultTexts(toFault(thrown)).message)),
   ]);
   return [...lines, ...now].join('\n\n');
 }
@@ -150,7 +152,7 @@ function againWords({ status, decision, stages }: Explanation): readonly string[
   const passed = stages.filter(({ decision: one }) => one.effect === 'allow').map(({ stage }) => escapeMarkdown(stage));
   const held = stages.filter(({ decision: one }) => one.effect !== 'allow').map(({ stage }) => `**${escapeMarkdown(stage)}**`);
   return [
-    t('The same call now would end as {0}: {1}', codeSpan(status), escapeMarkdown(decision.reason)),
+    t('The same call now would end as {0}: {1}', codeSpan(status), escapeMarkdown(reasonWords(decision))),
     ...(held.length === 0 ? [] : [t('Stopped by the stage {0}.', held.join(', '))]),
     ...(passed.length === 0 ? [] : [t('Passed: {0}', passed.join(', '))]),
   ];

@@ -2,6 +2,7 @@
 import type { ChatPromptReference, Location, Range, Uri } from 'vscode';
 import type { JsonObject } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
+import { saidWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 import { resultText } from '../tools/chat-words.ts';
 import { attachedText, attachedWords } from './model-words.ts';
@@ -74,7 +75,7 @@ async function readAt({ uri, range, isDirty, shown }: AttachedPlace, { readFile 
   if (uri.scheme !== 'file') return { notRead: t('it is not saved on this machine’s disk') };
   const outcome = await readFile({ path: uri.fsPath, ...linesOf(range) });
   const { summary, json } = resultText(outcome);
-  if (outcome.status !== 'ok') return { text: summary + json, notRead: outcome.message };
+  if (outcome.status !== 'ok') return { text: summary + json, notRead: saidWords(outcome.message) };
   const unsaved = isDirty ? { notRead: t('it has changes that are not saved, which are not read') } : {};
   return { text: summary + json, read: shown, ...unsaved };
 }

@@ -5,9 +5,11 @@ import { isJsonObject, type JsonObject, textOf } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
 import { showPlainly } from '#kernel/text/text';
 import type { ToolDescription } from '#kernel/tool';
+import { saidWords } from '../fault-words.ts';
 import { t, titleOf } from '../l10n.ts';
 import { escapeMarkdown } from '../markdown.ts';
 import { notify } from '../notify.ts';
+import { titleOfRequest } from '../request-words.ts';
 import { type DoneCall, type LoopEnd, mostRounds } from './agent-loop.ts';
 import type { TurnMemory } from './memory.ts';
 import { type ModelFailure, modelFailure } from './model-failure.ts';
@@ -24,14 +26,13 @@ const marks: Readonly<Record<Outcome['status'], string>> = { ok: 'check', denied
 /** One line a call. What waits is said by itself. */
 export function sayCall(turn: Turn, tool: ToolDescription, { status, message }: Outcome): void {
   if (status !== 'pending')
-    sayLine(turn, marks[status], `**${escapeMarkdown(titleOf(tool))}** · ${escapeMarkdown(showPlainly(message, 300))}`);
+    sayLine(turn, marks[status], `**${escapeMarkdown(titleOf(tool))}** · ${escapeMarkdown(showPlainly(saidWords(message), 300))}`);
 }
 
 /** The dialog opens by itself where the call waits; the button opens it again, and decides nothing. */
-export function sayWaiting(turn: Turn, { id, title }: Pick<RequestRecord, 'id' | 'title'>): void {
-  const question = showPlainly(title, 200).replace(/\?$/, '');
-  sayLine(turn, 'bell-dot', t('Waits for you: **{0}**', escapeMarkdown(question)));
-  turn.stream.button({ command: 'banksman.review', title: t('Review'), arguments: [id] });
+export function sayWaiting(turn: Turn, request: Pick<RequestRecord, 'id' | 'title' | 'words'>): void {
+  sayLine(turn, 'bell-dot', t('Waits for you: **{0}**', escapeMarkdown(titleOfRequest(request, 200))));
+  turn.stream.button({ command: 'banksman.review', title: t('Review'), arguments: [request.id] });
 }
 
 export function sayNotRead(turn: Turn, notRead: readonly { readonly what: string; readonly why: string }[]): void {
@@ -93,7 +94,7 @@ export function sayEnd(turn: Turn, end: LoopEnd): void {
 function endWords({ request: { model } }: Turn, end: LoopEnd): string | undefined {
   if (end.kind === 'failed') return failureWords(modelFailure(end.thrown), `**${escapeMarkdown(model.name)}**`);
   if (end.kind === 'repeats') {
-    const call = escapeMarkdown(`${end.call.tool}: ${end.call.outcome.message}`);
+    const call = escapeMarkdown(`${end.call.tool}: ${saidWords(end.call.outcome.message)}`);
     return t('Stopped: the model asked for exactly the same call again and again. {0}', call);
   }
   if (end.kind !== 'too_long') return plainEnds[end.kind]?.();
@@ -128,7 +129,7 @@ const plainEnds: Readonly<Partial<Record<LoopEnd['kind'], () => string>>> = {
 function sayLeftWaiting(turn: Turn, { tool, outcome }: DoneCall): void {
   const { result, request_id: id } = outcome;
   if (tool === 'propose_plan' && isJsonObject(result)) turn.stream.markdown(planWords(result));
-  sayLine(turn, 'bell-dot', escapeMarkdown(showPlainly(outcome.message, 400)));
+  sayLine(turn, 'bell-dot', escapeMarkdown(showPlainly(saidWords(outcome.message), 400)));
   if (id === undefined) return;
   turn.stream.button({ command: 'banksman.review', title: t('Review'), arguments: [id] });
   if (tool === 'propose_plan') turn.stream.button({ command: 'banksman.showPlan', title: t('Show Plan'), arguments: [id] });
@@ -147,5 +148,5 @@ function planWords(result: JsonObject): string {
 /** The chat shows nothing more of an answer that was cancelled. */
 function tellCancelled(unsure: readonly DoneCall[]): void {
   for (const { tool, outcome } of unsure)
-    void notify.warning(t('Cancelled. What is known of it: {0}', showPlainly(`${tool}: ${outcome.message}`, 300)));
+    void notify.warning(t('Cancelled. What is known of it: {0}', showPlainly(`${tool}: ${saidWords(outcome.message)}`, 300)));
 }

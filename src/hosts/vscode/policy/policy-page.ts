@@ -4,6 +4,7 @@ import type { Decision } from '#kernel/decision';
 import type { PolicyCell, PolicyMatrix, PolicyRow, PolicyScope } from '#kernel/policy-view';
 import { type Html, html, lines, nothing } from '#kernel/text/html';
 import { modelTiers, securityLevels, toolGroups } from '#kernel/tiers';
+import { reasonWords } from '../fault-words.ts';
 import { t, titleOf } from '../l10n.ts';
 import { table } from '../live-shell.ts';
 import { type ReplayState, replayMarkup } from './replay-page.ts';
@@ -101,7 +102,7 @@ function rowOf({ tool, title, tier, impact, cells, scopes: said }: PolicyRow, sc
 }
 
 function cellOf({ level, decision, stage }: PolicyCell): Html {
-  return html`<td data-title="${level}"><details><summary class="to-${decision.effect}">${words[decision.effect]}</summary><p>${decision.reason} <span class="dim">(${stage}${rulesOf(decision)})</span></p></details></td>`;
+  return html`<td data-title="${level}"><details><summary class="to-${decision.effect}">${words[decision.effect]}</summary><p>${reasonWords(decision)} <span class="dim">(${stage}${rulesOf(decision)})</span></p></details></td>`;
 }
 
 /** Whom a scope does not name it does not hold: its column is paler then. */
@@ -109,7 +110,7 @@ function scopeCell(decision: Decision, scope: PolicyScope | undefined): Html {
   const isHeld = decision.rules.length > 0;
   const word = isHeld ? answers[decision.effect] : t('not held');
   const kind = isHeld ? `to-${decision.effect}` : 'dim';
-  return html`<td data-title="${t('Scope {0}', scope?.name ?? '')}"${scope?.isOwn === true ? nothing : html` class="others"`}><details><summary class="${kind}">${word}</summary><p>${decision.reason}<span class="dim">${isHeld ? ` (${decision.rules.join(', ')})` : ''}</span></p></details></td>`;
+  return html`<td data-title="${t('Scope {0}', scope?.name ?? '')}"${scope?.isOwn === true ? nothing : html` class="others"`}><details><summary class="${kind}">${word}</summary><p>${reasonWords(decision)}<span class="dim">${isHeld ? ` (${decision.rules.join(', ')})` : ''}</span></p></details></td>`;
 }
 
 function rulesOf({ rules }: Pick<Decision, 'rules'>): string {
@@ -144,10 +145,10 @@ function answerPart(answer: PolicyFacts['answer']): Html {
     return [
       html`${stage}`,
       html`<span class="to-${one.effect}">${word}</span>`,
-      html`${one.reason} <span class="dim">(${one.code}${rulesOf(one)})</span>`,
+      html`${reasonWords(one)} <span class="dim">(${one.code}${rulesOf(one)})</span>`,
     ];
   });
-  return html`<p class="banner ${banners[status]}" role="status"><strong>${ends[status]}</strong> ${decision.reason}</p>
+  return html`<p class="banner ${banners[status]}" role="status"><strong>${ends[status]}</strong> ${reasonWords(decision)}</p>
 ${table([t('Stage'), t('Answer'), t('Why')], rows, '')}`;
 }
 

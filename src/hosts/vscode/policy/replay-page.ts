@@ -1,6 +1,7 @@
 /** The part of the page *Policy* that shows a replay. Pure; all from outside is escaped. */
 import type { ReplayedChange, ReplayedDecision, ReplayProgress, ReplayReport, RuleSuggestion } from '#kernel/policy-view';
 import { type Html, html, nothing } from '#kernel/text/html';
+import { saidWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 
 const effects = { allow: t('runs'), ask: t('asks'), deny: t('refused'), error: t('wrong in itself') };
@@ -30,7 +31,7 @@ function reportPart(report: ReplayReport, isCurrent: boolean): Html {
   const { trail, differs, moreChanges } = report;
   const flaw = trail.ok
     ? nothing
-    : html`<p class="banner bad">${t('The trail does not fit: {0}. Nothing from there on is used.', trail.message)}</p>`;
+    : html`<p class="banner bad">${t('The trail does not fit: {0}. Nothing from there on is used.', saidWords(trail.message))}</p>`;
   const old = isCurrent
     ? nothing
     : html`<p class="banner waits">${t('The settings were edited after this replay: replay again before you save.')}</p>`;

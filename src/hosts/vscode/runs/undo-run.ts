@@ -5,7 +5,7 @@ import { Fault } from '#kernel/errors';
 import { clockTime, showPlainly } from '#kernel/text/text';
 import type { AppSession } from '../app-session.ts';
 import { createDisposableBag } from '../disposables.ts';
-import { faultWords } from '../fault-words.ts';
+import { faultTexts, faultWords } from '../fault-words.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
@@ -99,7 +99,7 @@ async function undoRun(run: RunRecord, parts: UndoParts): Promise<void> {
 /** Somebody's later work is in the way: it stays unless the person says so, and even then it is kept. */
 async function setAside({ id }: RunRecord, thrown: unknown, { history, confirm }: UndoParts): Promise<ChangeList | undefined> {
   if (!(thrown instanceof Fault) || thrown.code !== 'undo_in_the_way') throw thrown;
-  const detail = `${thrown.message}\n\n${t('Set aside, what is there now moves out of the workspace into the journal of runs, and what was there before the run comes back. Else nothing changes.')}`;
+  const detail = `${faultTexts(thrown).message}\n\n${t('Set aside, what is there now moves out of the workspace into the journal of runs, and what was there before the run comes back. Else nothing changes.')}`;
   const question = {
     key: `undo-aside:${id}`,
     title: t('Files were changed since this run'),

@@ -3,7 +3,7 @@
 import type { App, SettingResult } from '#kernel/app';
 import type { Signer } from '#kernel/approval/answer';
 import type { JsonObject } from '#kernel/json';
-import { faultWords } from '../fault-words.ts';
+import { faultWords, saidWords } from '../fault-words.ts';
 import { settingSigner } from '../gate/bound-signer.ts';
 import { type Confirmation, type ConfirmDeps, confirmRun, trustKey } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
@@ -31,7 +31,7 @@ export async function changeSetting(change: SettingChange, deps: ChangeDeps): Pr
     if (!(await confirmRun(change.question, deps.confirm))) return false;
     if (!(await trustKey(signer, { ...deps, confirm: (question) => confirmRun(question, deps.confirm) }))) return false;
     const result = await change.carryOut(settingSigner(signer, change.signed));
-    dialogs.tell(result.ok ? 'status' : 'error', `Banksman: ${result.message}`);
+    dialogs.tell(result.ok ? 'status' : 'error', `Banksman: ${saidWords(result.message)}`);
     return result.ok;
   } catch (thrown) {
     dialogs.tell('error', t('Banksman: nothing was changed: {0}', faultWords(thrown)));

@@ -10,6 +10,7 @@ import { type Choice, choose } from '../commands/choose.ts';
 import { openPage } from '../commands/open-page.ts';
 import { plainLabel } from '../commands/picks.ts';
 import { toldCommand } from '../commands/told-command.ts';
+import { saidWords } from '../fault-words.ts';
 import { t, titleOf } from '../l10n.ts';
 import { notify } from '../notify.ts';
 import { type ChangeDeps, changeSetting } from './change-setting.ts';
@@ -58,7 +59,7 @@ async function pauseOrResume(app: App, argument: unknown, deps: SecurityCommandD
   if (reason === undefined) return;
   const words = reason.trim().slice(0, 300);
   const { message } = await app.security.pause(`user:${userInfo().username}`, ...(words === '' ? [] : [words]));
-  void notify.info(`Banksman: ${message}.`);
+  void notify.info(`Banksman: ${saidWords(message)}.`);
 }
 
 async function askWhy(): Promise<string | undefined> {
