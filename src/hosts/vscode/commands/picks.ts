@@ -9,6 +9,7 @@ import type { GuestType } from '#kernel/resource';
 import { showPlainly } from '#kernel/text/text';
 import type { SecurityLevel } from '#kernel/tiers';
 import type { ToolDescription } from '#kernel/tool';
+import { reasonWords, saidWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 
 export interface Pick {
@@ -127,13 +128,15 @@ const marks: Record<Effect, string> = {
 };
 
 /** The decision with its reason, then each rule behind it, the deciding one first. */
-export function decisionItems({ effect, code, reason, rules }: Decision): DecisionItem[] {
+export function decisionItems(decision: Decision): DecisionItem[] {
+  const { effect, code, rules } = decision;
+  const why = reasonWords(decision);
   const ofRules = rules.map((rule, order) => ({
     label: `$(law) ${plainLabel(rule)}`,
     description: order === 0 ? t('the rule that decided') : t('also applied'),
   }));
   const byDefault = [{ label: `$(law) ${t('no rule')}`, description: t('nothing matched, so the default applied') }];
-  return [{ label: marks[effect], description: code, detail: plainLabel(reason, 400) }, ...(rules.length === 0 ? byDefault : ofRules)];
+  return [{ label: marks[effect], description: code, detail: plainLabel(why, 400) }, ...(rules.length === 0 ? byDefault : ofRules)];
 }
 
 /** Where a text that is only tested would run, in this window. */
@@ -150,7 +153,7 @@ export function testedItems({ effect }: { readonly effect: Effect }, where: Test
   const isCommand = surface === 'workspace_command' || surface === 'readonly_bash';
   const isContained = sandbox.state === 'enforced';
   const looksOnly = surface === 'path' && op !== 'write';
-  const contained = t('the OS sandbox is {0}, so every command asks or is refused: {1}', sandbox.state, sandbox.reason);
+  const contained = t('the OS sandbox is {0}, so every command asks or is refused: {1}', sandbox.state, saidWords(sandbox.reason));
   const onTop = looksOnly
     ? t('tiers and auto-approve rules that this window has are not looked at')
     : t('tiers and auto-approve rules that this window has are not looked at; at level strict each such call asks');
@@ -226,7 +229,7 @@ function textShape({ pattern, type }: JsonObject): { readonly pattern?: string; 
 }
 
 function guestStep(tool: string): ArgumentStep {
-  const [, verb, kind] = /^(start|stop|restart)_(vm|container)$/.exec(tool) ?? [];
+  const [, verb, kind] = /^(start|stop|restart|shutdown)_(vm|container)$/.exec(tool) ?? [];
   return {
     kind: 'guest',
     ...(kind === undefined ? {} : { guestType: kind === 'vm' ? ('qemu' as const) : ('lxc' as const) }),

@@ -18,6 +18,13 @@ describe('argumentPlan, from the real catalog', () => {
     expect(planOf(name)).toEqual([{ kind: 'cluster' }, guest]);
   });
 
+  it.each([
+    ['shutdown_vm', 'qemu'],
+    ['shutdown_container', 'lxc'],
+  ])('%s offers what runs of its kind, as stopping does', (name, guestType) => {
+    expect(planOf(name)).toContainEqual({ kind: 'guest', guestType, running: true });
+  });
+
   it('asks for a node, and for what else is needed', () => {
     expect(planOf('restart_service')).toEqual([
       { kind: 'cluster' },
