@@ -4,7 +4,8 @@ import { type Fault, toFault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
 import type { AppSession } from './app-session.ts';
 import type { SecretStore } from './approval-key.ts';
-import { faultyFile, problemNotice } from './approvals-view/problem-rows.ts';
+import { faultyFile, isOfConfiguration, problemNotice } from './approvals-view/problem-rows.ts';
+import { faultWords } from './fault-words.ts';
 import { t } from './l10n.ts';
 import { notify } from './notify.ts';
 import { unusedWords } from './status-text.ts';
@@ -77,6 +78,13 @@ function remedyOf(fault: Fault): readonly [string, string, ...Uri[]] {
   const file = faultyFile(fault);
   if (file !== undefined) return [t('Open File'), 'vscode.open', Uri.file(file)];
   return fault.code === 'bad_config' ? [t('Open Settings'), 'banksman.openSettings'] : [t('Try Again'), 'banksman.reload'];
+}
+
+/** What went wrong with something that a person did, and a way on. */
+export async function tellFault(thrown: unknown): Promise<void> {
+  const fault = toFault(thrown);
+  if (isOfConfiguration(fault)) await tellProblem(fault);
+  else await notify.error(`Banksman: ${faultWords(fault)}`);
 }
 
 async function tellProblem(fault: Fault): Promise<void> {

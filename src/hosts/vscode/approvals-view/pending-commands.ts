@@ -81,6 +81,8 @@ function groupKeyIn(argument: unknown): string | undefined {
 
 /** SECURITY: any extension can run this; what denies is a click in a modal. What is asked meanwhile stays: only what stood in the list is denied. */
 async function denyAll(key: string | undefined, { shown, records, filter }: PendingList, deps: PendingCommandDeps): Promise<void> {
+  // With a problem nobody knows what waits.
+  await deps.session.use(() => Promise.resolve());
   const group = key === undefined ? undefined : shown.group(key);
   const chosen = key === undefined ? records() : records().filter(({ id }) => group?.ids.includes(id));
   if (chosen.length === 0) return void notify.info(t('No request waits here.'));

@@ -6,6 +6,8 @@ import { showPlainly } from '#kernel/text/text';
 import { faultTexts } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 
+const ofSettings = 'settings `banksman.*`: ';
+
 export interface ProblemRow {
   readonly label: string;
   readonly description: string;
@@ -42,6 +44,11 @@ export function faultyFile({ code, message }: Pick<Fault, 'code' | 'message'>): 
   return code === 'bad_config' && message.startsWith(`${file}: `) ? file : undefined;
 }
 
+/** It keeps every tool from running, and is put right in the settings or in the machine's file. */
+export function isOfConfiguration(fault: Fault): boolean {
+  return faultyFile(fault) !== undefined || (fault.code === 'bad_config' && fault.message.startsWith(ofSettings));
+}
+
 /** Above the rows. */
 export function problemHeadline(fault: Fault): string {
   if (fault.code !== 'bad_config') return t('Banksman could not start, so no tool runs.');
@@ -64,8 +71,7 @@ export function problemNotice(fault: Fault): string {
 
 function configLines(fault: Fault): string[] {
   const file = faultyFile(fault);
-  const said =
-    file === undefined ? fault.message.replace(/^settings `banksman\.\*`: /, '') : fault.message.slice(file.length + ': '.length);
+  const said = file === undefined ? fault.message.replace(ofSettings, '') : fault.message.slice(file.length + ': '.length);
   return said.split(' | ');
 }
 

@@ -30,6 +30,7 @@ export class RequestFeed {
   #wanted: number;
   #records: readonly RequestRecord[] = [];
   #hasMore = false;
+  #isRead = false;
 
   constructor({ session, statuses, rows = pageRows, onError }: RequestFeedOptions) {
     this.#statuses = statuses;
@@ -40,13 +41,22 @@ export class RequestFeed {
       onError,
       everyMs: rereadMs,
       follow: (app, changed) => app.approvals.onChange(changed),
-      read: async (app) => this.#publish(app === undefined ? { records: [] } : await this.#read(app.approvals)),
+      read: async (app) => {
+        const page = app === undefined ? { records: [] } : await this.#read(app.approvals);
+        this.#isRead = app !== undefined;
+        this.#publish(page);
+      },
     });
   }
 
   /** Newest first. */
   get records(): readonly RequestRecord[] {
     return this.#records;
+  }
+
+  /** Whether `records` is what the store holds: not while Banksman starts, nor with a problem. */
+  get isRead(): boolean {
+    return this.#isRead;
   }
 
   get hasMore(): boolean {

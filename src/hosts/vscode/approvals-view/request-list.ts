@@ -24,6 +24,7 @@ import { toldCommand } from '../commands/told-command.ts';
 import { historyViewId, viewId } from '../contributes/views.ts';
 import { createDisposableBag, type Disposable } from '../disposables.ts';
 import { t } from '../l10n.ts';
+import { notify } from '../notify.ts';
 import type { PlanFeed, PlanUnderWay } from '../plans/plan-feed.ts';
 import { type StepRow, standingNames, stepRows } from '../plans/step-rows.ts';
 import { statusNames } from '../request-words.ts';
@@ -123,7 +124,8 @@ function revealBeside(id: string, view: TreeView<ViewElement>, shown: ShownRows)
 
 function emptyRows({ feed, state }: RequestListOptions): readonly EmptyRow[] {
   if (filterInWords(feed.filter) !== undefined) return [];
-  return state ? emptyPending(state.stateName, workspace.isTrusted) : emptyHistory;
+  if (state) return emptyPending(state.stateName, workspace.isTrusted);
+  return feed.isRead ? emptyHistory : [];
 }
 
 function listCommands({ feed, name, statuses, viewId: list }: RequestListOptions): Disposable[] {
@@ -144,7 +146,10 @@ function listCommands({ feed, name, statuses, viewId: list }: RequestListOptions
     }),
     toldCommand(`banksman.filter${name}`, async () => show(await chooseFilter(feed.filter, statuses))),
     toldCommand(`banksman.clearFilter${name}`, () => show(noFilter)),
-    commands.registerCommand(`banksman.loadMore${name}`, () => feed.loadMore()),
+    commands.registerCommand(`banksman.loadMore${name}`, () => {
+      if (feed.hasMore) feed.loadMore();
+      else notify.status(t('Banksman: there are no more requests.'));
+    }),
   ];
 }
 

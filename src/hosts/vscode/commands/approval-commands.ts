@@ -13,6 +13,7 @@ import { createDisposableBag } from '../disposables.ts';
 import { faultWords } from '../fault-words.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
+import { tellFault } from '../notices.ts';
 import { notify } from '../notify.ts';
 import { answerText, statusNames, titleOfRequest } from '../request-words.ts';
 import { plainLabel } from './picks.ts';
@@ -78,7 +79,7 @@ async function pickRequest(session: AppSession, statuses: readonly RequestStatus
     }
     return (await window.showQuickPick(items, { title: t('Requests'), placeHolder: t('Choose a request'), matchOnDescription: true }))?.id;
   } catch (thrown) {
-    void notify.error(`Banksman: ${faultWords(thrown)}`);
+    void tellFault(thrown);
     return undefined;
   }
 }
@@ -155,7 +156,7 @@ export function createWriteDiff(session: AppSession): WriteDiff {
         const title = t('{0}: now ↔ proposed', showPlainly(path.posix.basename(file), 60));
         await commands.executeCommand('vscode.diff', left, right, title, { preview: true });
       } catch (thrown) {
-        void notify.error(`Banksman: ${faultWords(thrown)}`);
+        void tellFault(thrown);
       }
     },
     dispose: () => bag.dispose(),

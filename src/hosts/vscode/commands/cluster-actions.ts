@@ -2,15 +2,18 @@
 import { commands, type Disposable } from 'vscode';
 import { paletteAgent } from '#app/for-hosts';
 import type { RequestRecord } from '#kernel/approval/request';
+import { toFault } from '#kernel/errors';
 import type { Outcome } from '#kernel/outcome';
 import { showPlainly } from '#kernel/text/text';
 import type { ToolDescription } from '#kernel/tool';
 import type { AppSession } from '../app-session.ts';
+import { isOfConfiguration } from '../approvals-view/problem-rows.ts';
 import { paletteCommand } from '../contributes/names.ts';
-import { faultWords, outcomeWords } from '../fault-words.ts';
+import { faultWords, outcomeWords, saidWords } from '../fault-words.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
 import { t, titleOf } from '../l10n.ts';
 import { describeTools, toolNamed } from '../load-parts.ts';
+import { tellFault } from '../notices.ts';
 import { notify } from '../notify.ts';
 import { titleOfRequest } from '../request-words.ts';
 import { abortOnCancel, showCallProgress } from '../tools/call-progress.ts';
@@ -51,7 +54,7 @@ export async function act(tool: ToolDescription, deps: ClusterActionDeps, known?
     const outcome = await runTool(deps.runner, { tool, input, call, agent: () => paletteAgent(deps.osUser) });
     await showOutcome(tool, outcome, deps);
   } catch (thrown) {
-    await offerLog('error', `${titleOf(tool)}: ${faultWords(thrown)}`);
+    await (isOfConfiguration(toFault(thrown)) ? tellFault(thrown) : offerLog('error', `${titleOf(tool)}: ${faultWords(thrown)}`));
   } finally {
     call.dispose();
   }
@@ -74,10 +77,10 @@ async function showOutcome(tool: ToolDescription, outcome: Outcome, deps: Outcom
   const isRead = tool.impact === 'none' || tool.group === 'workspace';
   if (outcome.status === 'ok' && isRead && outcome.result !== undefined)
     return deps.documents.show(titleOf(tool), resultPage(titleOf(tool), outcome));
-  if (outcome.status === 'ok') return offerLog('info', outcome.message);
+  if (outcome.status === 'ok') return offerLog('info', saidWords(outcome.message));
   if (outcome.status !== 'pending' || outcome.request_id === undefined)
     return offerLog('error', `${titleOf(tool)}: ${outcomeWords(outcome)}`);
-  const pressed = await notify.info(`${titleOf(tool)}: ${outcome.message}`, t('Review'));
+  const pressed = await notify.info(`${titleOf(tool)}: ${saidWords(outcome.message)}`, t('Review'));
   if (pressed !== undefined) await deps.review(outcome.request_id);
 }
 

@@ -7,8 +7,9 @@ import { boundToken, type TokenPlace, tokenFromInput, tokenSecret } from '#app/c
 import type { App } from '#kernel/app';
 import type { AppSession } from '../app-session.ts';
 import type { SecretStore } from '../approval-key.ts';
-import { faultWords } from '../fault-words.ts';
+import { saidWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
+import { tellFault } from '../notices.ts';
 import { notify } from '../notify.ts';
 import { abortOnCancel } from '../tools/call-progress.ts';
 import { seenPoint } from '../trail-memory.ts';
@@ -71,7 +72,7 @@ async function verifyAudit(app: App, channel: LogOutputChannel, secrets: SecretS
     return void notify.info(t('Audit trail: nothing has been recorded yet, as far as this editor has seen.'));
   const { ok, message } = await app.audit.verify(seen);
   channel[ok ? 'info' : 'error'](`audit: ${message}`);
-  if (ok) void notify.info(t('Audit trail: {0}', message));
+  if (ok) void notify.info(t('Audit trail: {0}', saidWords(message)));
   else void showBroken(message);
 }
 
@@ -87,7 +88,7 @@ async function withApp(session: AppSession, title: string, work: (app: App, sign
     try {
       await session.use((app) => work(app, call.signal));
     } catch (thrown) {
-      void notify.error(`Banksman: ${faultWords(thrown)}`);
+      void tellFault(thrown);
     } finally {
       call.dispose();
     }

@@ -2,8 +2,8 @@
 import { commands, type Disposable, env, UIKind, Uri } from 'vscode';
 import type { AppSession } from '../app-session.ts';
 import { requestIdFrom } from '../approvals-view/approval-row.ts';
-import { faultWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
+import { tellFault } from '../notices.ts';
 import { notify } from '../notify.ts';
 
 /** The command, and `banksman.page` for menus: whether there is a page. */
@@ -37,7 +37,7 @@ export async function openPage(session: AppSession, path: PagePath): Promise<voi
     if (isElsewhere() && origin.startsWith('http://localhost')) return await offerAddress(origin, address);
     await env.openExternal(Uri.parse(address, true));
   } catch (thrown) {
-    void notify.error(`Banksman: ${faultWords(thrown)}`);
+    void tellFault(thrown);
   }
 }
 

@@ -1,7 +1,6 @@
 /** Commands of the palette as people meet them. */
 import { commands, type Disposable } from 'vscode';
-import { faultWords } from '../fault-words.ts';
-import { notify } from '../notify.ts';
+import { tellFault } from '../notices.ts';
 
 /** What goes wrong is said, with what to do next: never by the editor's own “resulted in an error”. */
 export function toldCommand(id: string, act: (argument: unknown) => unknown): Disposable {
@@ -9,7 +8,7 @@ export function toldCommand(id: string, act: (argument: unknown) => unknown): Di
     try {
       await act(argument);
     } catch (thrown) {
-      void notify.error(`Banksman: ${faultWords(thrown)}`);
+      void tellFault(thrown);
     }
   });
 }

@@ -4,7 +4,7 @@ import * as path from 'node:path';
 import { commands, type Disposable, ProgressLocation, window } from 'vscode';
 import type { DemoThread } from '#app/demo-thread';
 import type { AppSession } from '../app-session.ts';
-import { faultWords } from '../fault-words.ts';
+import { toldCommand } from '../commands/told-command.ts';
 import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
 
@@ -28,11 +28,13 @@ export function createDemo(extensionPath: string, session: () => AppSession): De
     session().reload();
     void notify.warning(t('The demo cluster has ended. “Start Demo” starts a new one.'));
   };
-  const command = commands.registerCommand('banksman.startDemo', async () => {
+  const command = toldCommand('banksman.startDemo', async () => {
     if (isStarting || running !== undefined) return void commands.executeCommand('banksman.cluster.focus');
     const { state } = session();
     if (state.kind === 'ready' && state.app.live.clusters.length > 0)
       return void notify.info(t('The demo cluster is for windows without a cluster of their own: agents would see it beside yours.'));
+    // With a problem no tool runs, a demo's neither.
+    if (state.kind === 'problem') throw state.fault;
     isStarting = true;
     try {
       const demo = await starting(extensionPath);
@@ -43,8 +45,6 @@ export function createDemo(extensionPath: string, session: () => AppSession): De
       void notify.info(
         t('A demo cluster runs in this window, until it is closed. Ask in the chat: “Which VMs are running?”, “Stop VM 100”.'),
       );
-    } catch (thrown) {
-      void notify.error(`Banksman: ${faultWords(thrown)}`);
     } finally {
       isStarting = false;
     }

@@ -10,6 +10,7 @@ import type { AppSession } from '../app-session.ts';
 import type { ConfirmDeps } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
 import { loadParts } from '../load-parts.ts';
+import { tellFault } from '../notices.ts';
 import { notify } from '../notify.ts';
 import type { NewClusterAnswers } from './connect-cluster.ts';
 import { offerProtection, protect, rememberOffer } from './offer-protection.ts';
@@ -34,8 +35,7 @@ export function registerFirstRun(deps: FirstRunDeps): Disposable[] {
     try {
       await connectCluster(deps);
     } catch (thrown) {
-      const { message, next = '' } = toFault(thrown);
-      void notify.error(`Banksman: ${message}. ${next}`);
+      void tellFault(thrown);
     } finally {
       isOpen = false;
     }

@@ -13,9 +13,10 @@ import { showPlainly } from '#kernel/text/text';
 import { requestIdFrom } from '../approvals-view/approval-row.ts';
 import { openPage } from '../commands/open-page.ts';
 import { plainLabel } from '../commands/picks.ts';
-import { faultWords } from '../fault-words.ts';
+import { outcomeWords, saidWords } from '../fault-words.ts';
 import { confirmRun } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
+import { tellFault } from '../notices.ts';
 import { notify } from '../notify.ts';
 import { changeSetting } from '../security/change-setting.ts';
 import type { SecurityCommandDeps } from '../security/security-commands.ts';
@@ -46,7 +47,7 @@ export function registerPlanCommands(deps: PlanCommandDeps): Disposable[] {
           if (plan !== undefined) await act({ plan, argument }, app);
         });
       } catch (thrown) {
-        void notify.error(`Banksman: ${faultWords(thrown)}`);
+        void tellFault(thrown);
       }
       deps.changed();
     });
@@ -91,8 +92,8 @@ async function pickPlan({ plans }: App, standings: readonly Standing[]): Promise
 
 async function control(plan: PlanProgress, what: PlanControl, app: App, { osUser }: PlanCommandDeps): Promise<void> {
   const { ok, message } = await app.plans.control(plan.id, what, `user:${osUser}`);
-  if (ok) notify.status(`Banksman: ${message}`);
-  else void notify.info(`Banksman: ${message}.`);
+  if (ok) notify.status(`Banksman: ${saidWords(message)}`);
+  else void notify.info(`Banksman: ${saidWords(message)}.`);
 }
 
 /** It cannot be gone on with afterwards, so a click by mistake must not be enough. */
@@ -187,12 +188,12 @@ async function undo(plan: PlanProgress, app: App, deps: PlanCommandDeps): Promis
 const rehearsalMs = 180_000;
 
 async function offerReview(outcome: Outcome, otherwise: string, { review }: PlanCommandDeps): Promise<void> {
-  const { status, request_id: id, message } = outcome;
+  const { status, request_id: id } = outcome;
   if (status !== 'pending' || id === undefined || !requestIdPattern.test(id))
-    return void notify.warning(`${otherwise}: ${showPlainly(message, 500)}.`);
+    return void notify.warning(`${otherwise}: ${showPlainly(outcomeWords(outcome), 500)}`);
   // Not waited for: who does not look now finds it in the list.
   void notify
-    .info(`Banksman: ${showPlainly(message, 500)}.`, t('Review'))
+    .info(`Banksman: ${showPlainly(saidWords(outcome.message), 500)}.`, t('Review'))
     .then((pressed) => (pressed === undefined ? undefined : review(id)));
 }
 

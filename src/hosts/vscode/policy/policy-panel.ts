@@ -6,9 +6,9 @@ import { isJsonObject, type JsonObject } from '#kernel/json';
 import type { ReplayReport } from '#kernel/policy-view';
 import { modelTiers, type SecurityLevel, securityLevels, toolGroups } from '#kernel/tiers';
 import { createDisposableBag } from '../disposables.ts';
-import { faultWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 import { type LivePage, openLivePage } from '../live-page.ts';
+import { tellFault } from '../notices.ts';
 import { notify } from '../notify.ts';
 import { workspaceRestriction } from '../tools/run-tool.ts';
 import { type PolicyFacts, type PolicyForm, policyMarkup, policyParts, policyStyle } from './policy-page.ts';
@@ -156,7 +156,7 @@ class PolicyPanel {
     try {
       await this.#act(words, text);
     } catch (thrown) {
-      void notify.error(`Banksman: ${faultWords(thrown)}`);
+      void tellFault(thrown);
     }
     this.#draw();
   }
