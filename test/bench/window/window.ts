@@ -41,13 +41,14 @@ clusters.watch('bench', true);
 session.reload();
 
 const look = setInterval(() => {
-  if (tree === undefined || tree.rows.size < Number(guests) || pending.records.length === 0) return;
+  const rows = clusters.clusters.flatMap(({ overview }) => overview?.resources ?? []).length;
+  if (tree === undefined || rows < Number(guests) || pending.records.length === 0) return;
   clearInterval(look);
   global.gc?.();
   const { heapUsed, external } = process.memoryUsage();
   const mb = (bytes: number) => Math.round(bytes / 1e6);
   process.stdout.write(
-    `ready ${tree.rows.size} rows, ${pending.records.length} requests, ${mb(heapUsed)} MB of heap in use, ${mb(external)} outside\n`,
+    `ready ${rows} rows, ${pending.records.length} requests, ${mb(heapUsed)} MB of heap in use, ${mb(external)} outside\n`,
   );
 }, 200);
 process.stdin.on('end', () => process.exit(0)).resume();

@@ -6,42 +6,91 @@ import { t } from '../l10n.ts';
 import { byNameAndNumber, isNarrowed, type Look, ordered, passesLook } from './cluster-look.ts';
 import { type ClusterState, clusterRow, groupRow, guestRow, nodeRow, noteRow, storageRow, type TreeRow, taskRow } from './cluster-rows.ts';
 
-export interface Tree {
-  readonly roots: readonly string[];
-  readonly rows: Rows;
-  /** Of the rows that have some. */
-  readonly children: ReadonlyMap<string, readonly string[]>;
-  readonly parents: ReadonlyMap<string, string>;
-}
+/** Rows by their ids. What is below a node is there once somebody looks at it, and a row is made when it is drawn: of a cluster's thousands a person sees dozens. */
+export class Tree {
+  readonly #roots: string[] = [];
+  readonly #rows = new Map<string, TreeRow | (() => TreeRow)>();
+  readonly #children = new Map<string, string[]>();
+  readonly #parents = new Map<string, string>();
+  /** Adds what is below the branch of that id. */
+  readonly #later = new Map<string, () => void>();
 
-/** Rows by their ids. Each is made when it is asked for the first time: of a cluster's thousands a person sees dozens. */
-export class Rows {
-  readonly #made = new Map<string, TreeRow | (() => TreeRow)>();
-
-  get size(): number {
-    return this.#made.size;
+  get roots(): readonly string[] {
+    return this.#roots;
   }
 
-  /** In the order in which they are shown, each after its parent. */
-  keys(): Iterable<string> {
-    return this.#made.keys();
+  /** So many are there by now. */
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  get isEmpty(): boolean {
+    return this.#roots.every((id) => this.#children.get(id)?.length === 0);
+  }
+
+  /** `later` was not looked into yet; it holds something. */
+  branch(id: string): 'none' | 'later' | 'open' {
+    this.#reach(id);
+    if (this.#later.has(id)) return 'later';
+    return this.#children.has(id) ? 'open' : 'none';
+  }
+
+  /** undefined: of a row that has none. */
+  children(id: string): readonly string[] | undefined {
+    this.#reach(id);
+    this.#open(id);
+    return this.#children.get(id);
+  }
+
+  parent(id: string): string | undefined {
+    this.#reach(id);
+    return this.#parents.get(id);
   }
 
   has(id: string): boolean {
-    return this.#made.has(id);
+    this.#reach(id);
+    return this.#rows.has(id);
   }
 
-  get(id: string): TreeRow | undefined {
-    const row = this.#made.get(id);
+  row(id: string): TreeRow | undefined {
+    this.#reach(id);
+    const row = this.#rows.get(id);
     if (typeof row !== 'function') return row;
     const made = row();
-    this.#made.set(id, made);
+    this.#rows.set(id, made);
     return made;
   }
 
-  add(id: string, make: () => TreeRow): void {
-    this.#made.set(id, make);
+  add({ id, parent, below, make }: Added): void {
+    this.#rows.set(id, make);
+    if (below !== undefined) this.#children.set(id, []);
+    if (typeof below === 'function') this.#later.set(id, below);
+    if (parent === undefined) this.#roots.push(id);
+    else {
+      this.#parents.set(id, parent);
+      this.#children.get(parent)?.push(id);
+    }
   }
+
+  #open(id: string): void {
+    const below = this.#later.get(id);
+    this.#later.delete(id);
+    below?.();
+  }
+
+  /** An id begins with that of its parent. */
+  #reach(id: string): void {
+    for (let end = id.indexOf('/'); end !== -1 && !this.#rows.has(id); end = id.indexOf('/', end + 1)) this.#open(id.slice(0, end));
+  }
+}
+
+interface Added {
+  readonly id: string;
+  /** Absent: it is a root. */
+  readonly parent?: string;
+  /** It has children: they are added at once, or by this when somebody looks. */
+  readonly below?: 'added' | (() => void);
+  make(): TreeRow;
 }
 
 /** More nodes than this, or guests, are shown closed at first. */
@@ -50,7 +99,7 @@ const openGuests = 100;
 
 /** @param running calls that agents make now */
 export function buildTree(clusters: readonly ClusterState[], running: readonly AttemptView[], look: Look): Tree {
-  const grown = grow();
+  const grown = new Tree();
   const touched = touchedBy(running);
   for (const state of clusters) addCluster(state, { grown, touched, look });
   return grown;
@@ -65,41 +114,8 @@ function touchedBy(running: readonly AttemptView[]): Touched {
   return found;
 }
 
-/** A tree that is being built: each row after its parent, in the order in which they are shown. */
-interface Growing extends Tree {
-  add(row: Added): void;
-}
-
-interface Added {
-  readonly id: string;
-  /** Absent: it is a root. */
-  readonly parent?: string;
-  /** It has children, or may get some. */
-  readonly isBranch?: boolean;
-  make(): TreeRow;
-}
-
-function grow(): Growing {
-  const roots: string[] = [];
-  const rows = new Rows();
-  const children = new Map<string, string[]>();
-  const parents = new Map<string, string>();
-  return {
-    ...{ roots, rows, children, parents },
-    add({ id, parent, isBranch, make }) {
-      rows.add(id, make);
-      if (isBranch) children.set(id, []);
-      if (parent === undefined) roots.push(id);
-      else {
-        parents.set(id, parent);
-        children.get(parent)?.push(id);
-      }
-    },
-  };
-}
-
 interface Adding {
-  readonly grown: Growing;
+  readonly grown: Tree;
   readonly touched: Touched;
   readonly look: Look;
 }
@@ -119,7 +135,7 @@ function addCluster(state: ClusterState, adding: Adding): void {
   const seen = sortOut(state, nodes, { guests, resources, adding });
   const prefix = isNarrowed(look) ? 'found ' : '';
   const cluster = `${prefix}${state.name}`;
-  grown.add({ id: cluster, isBranch: true, make: () => clusterRow(cluster, state, { nodes, guests }) });
+  grown.add({ id: cluster, below: 'added', make: () => clusterRow(cluster, state, { nodes, guests }) });
   const failed = `${cluster}/failed`;
   if (state.failed !== undefined) grown.add({ id: failed, parent: cluster, make: () => noteRow(failed, state) });
   if (state.overview === undefined) return;
@@ -173,9 +189,11 @@ function addNode(cluster: string, row: JsonObject, { state, seen, adding, opens 
   const isEmpty = guests.length + storages.length === 0;
   const id = `${cluster}/${name}`;
   const shown = { state, guests, at, ...(isEmpty ? {} : { opens }) };
-  grown.add({ id, parent: cluster, isBranch: !isEmpty, make: () => nodeRow(id, row, shown) });
-  for (const guest of guests) addGuest(id, guest, { state, touched, grown });
-  addStorages(id, storages, { state, name: t('Storage'), adding });
+  const below = () => {
+    for (const guest of guests) addGuest(id, guest, { state, touched, grown });
+    addStorages(id, storages, { state, name: t('Storage'), adding });
+  };
+  grown.add({ id, parent: cluster, ...(isEmpty ? {} : { below }), make: () => nodeRow(id, row, shown) });
 }
 
 function addGuest(
@@ -198,7 +216,7 @@ function addStorages(
   const opens = isNarrowed(adding.look) ? 'open' : 'closed';
   const group = `${parent}/storage`;
   const about = { count: rows.length, icon: 'database', opens, cluster: state.name } as const;
-  grown.add({ id: group, parent, isBranch: true, make: () => groupRow(group, name, about) });
+  grown.add({ id: group, parent, below: 'added', make: () => groupRow(group, name, about) });
   for (const row of [...rows].sort((a, b) => compare(a['storage'], b['storage']))) {
     const id = `${group}/${showPlainly(wordOf(row['storage']), 100)}`;
     grown.add({ id, parent: group, make: () => storageRow(id, row, state.name) });
@@ -213,7 +231,7 @@ function addTasks(cluster: string, state: ClusterState, { grown, look }: Adding)
   if (tasks.length === 0 || isNarrowed(look)) return;
   const group = `${cluster}/tasks`;
   const about = { count: tasks.length, icon: 'sync', opens: 'open', cluster: state.name } as const;
-  grown.add({ id: group, parent: cluster, isBranch: true, make: () => groupRow(group, t('Running tasks'), about) });
+  grown.add({ id: group, parent: cluster, below: 'added', make: () => groupRow(group, t('Running tasks'), about) });
   for (const task of tasks) {
     const id = `${group}/${wordOf(task['upid'])}`;
     grown.add({ id, parent: group, make: () => taskRow(id, task, state.name) });
@@ -223,29 +241,32 @@ function addTasks(cluster: string, state: ClusterState, { grown, look }: Adding)
 /**
  * What has to be drawn anew: undefined for the whole tree. A row whose children came, went or moved is drawn with all below it; any other one by
  * itself, and only where what is seen of it is another.
- * @param given ids of the rows that were drawn: no others are looked at
+ * @param given ids of the rows that were drawn, and so of all above them: no others are looked at
  */
 export function changedRows(before: Tree, after: Tree, given: Iterable<string>): readonly (string | undefined)[] {
   if (!isSame(before.roots, after.roots)) return [undefined];
-  const moved = new Set<string>();
-  for (const [id, now] of after.children) {
-    const then = before.children.get(id);
-    if (before.rows.has(id) && (then === undefined || !isSame(then, now))) moved.add(id);
-  }
-  for (const id of before.children.keys()) if (after.rows.has(id) && !after.children.has(id)) moved.add(id);
+  // That looks into what was opened.
+  const known = [...given].filter((id) => before.has(id) && after.has(id));
+  const moved = new Set(known.filter((id) => isMoved(id, before, after)));
   const isBelowMoved = (id: string): boolean => {
-    for (let up = after.parents.get(id); up !== undefined; up = after.parents.get(up)) if (moved.has(up)) return true;
+    for (let up = after.parent(id); up !== undefined; up = after.parent(up)) if (moved.has(up)) return true;
     return false;
   };
-  const changed = [...given].filter((id) => after.rows.has(id) && (moved.has(id) || isOther(before.rows.get(id), after.rows.get(id))));
+  const changed = known.filter((id) => moved.has(id) || isOther(before.row(id), after.row(id)));
   return moved.size === 0 ? changed : changed.filter((id) => !isBelowMoved(id));
+}
+
+/** Of what nobody opened nobody has seen more than that it can be opened. */
+function isMoved(id: string, before: Tree, after: Tree): boolean {
+  const [then, now] = [before.branch(id), after.branch(id)];
+  if (then === 'none' || now === 'none') return then !== now;
+  return then === 'open' && !isSame(before.children(id) ?? [], after.children(id) ?? []);
 }
 
 function isSame(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((id, index) => id === other[index]);
 }
 
-/** New rows come with their parent. */
 function isOther(before: TreeRow | undefined, now: TreeRow | undefined): boolean {
   if (before === undefined || now === undefined) return false;
   const isAlike =

@@ -24,12 +24,12 @@ import { t } from '../l10n.ts';
 import { ClusterFeed } from './cluster-feed.ts';
 import { choicesIn, isNarrowed, type Look, lookInWords, type Sorting, sortings, wholeLook } from './cluster-look.ts';
 import { allFlags, type Flag, flagInWords, guestRow, stateInWords, type TreeRow } from './cluster-rows.ts';
-import { buildTree, changedRows, Rows, type Tree } from './cluster-tree.ts';
+import { buildTree, changedRows, Tree } from './cluster-tree.ts';
 
 /** Another window in front is no reason to stop looking at once. */
 const unfocusedMs = 120_000;
 
-const noTree: Tree = { roots: [], rows: new Rows(), children: new Map(), parents: new Map() };
+const noTree = new Tree();
 
 /** What other surfaces need of the view. */
 export interface ClusterView extends Disposable {
@@ -113,7 +113,7 @@ class ClusterRows implements TreeDataProvider<string>, Disposable {
   }
 
   get isEmpty(): boolean {
-    return [...this.#tree.children.values()].every((ids) => ids.length === 0);
+    return this.#tree.isEmpty;
   }
 
   /** What can be filtered by now. */
@@ -147,21 +147,21 @@ class ClusterRows implements TreeDataProvider<string>, Disposable {
   }
 
   row(argument: unknown): TreeRow | undefined {
-    return typeof argument === 'string' ? this.#tree.rows.get(argument) : undefined;
+    return typeof argument === 'string' ? this.#tree.row(argument) : undefined;
   }
 
   getChildren(id?: string): string[] {
-    const children = id === undefined ? this.#tree.roots : (this.#tree.children.get(id) ?? []);
+    const children = id === undefined ? this.#tree.roots : (this.#tree.children(id) ?? []);
     for (const child of children) this.#given.add(child);
     return id === undefined && children.length === 0 ? this.#empty.map(({ label }) => label) : [...children];
   }
 
   getParent(id: string): string | undefined {
-    return this.#tree.parents.get(id);
+    return this.#tree.parent(id);
   }
 
   getTreeItem(id: string): TreeItem {
-    const row = this.#tree.rows.get(id);
+    const row = this.#tree.row(id);
     if (row !== undefined) return treeItem(row);
     const empty = this.#empty.find(({ label }) => label === id);
     const item = new TreeItem(id, TreeItemCollapsibleState.None);
@@ -174,7 +174,7 @@ class ClusterRows implements TreeDataProvider<string>, Disposable {
 
   /** When somebody points at it: so it is as new as the row. */
   resolveTreeItem(item: TreeItem, id: string): TreeItem {
-    const row = this.#tree.rows.get(id);
+    const row = this.#tree.row(id);
     if (row) item.tooltip = row.details().join('\n');
     return item;
   }

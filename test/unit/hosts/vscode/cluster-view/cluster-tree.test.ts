@@ -64,11 +64,14 @@ const build = (more: Partial<ClusterState> = {}, look: Partial<Look> = {}, at: r
   buildTree([{ ...state, ...more }], at, { ...wholeLook, ...look });
 const labels = (tree: Tree, ids: readonly string[] = tree.roots): readonly unknown[] =>
   ids.map((id) => {
-    const children = tree.children.get(id);
-    const label = tree.rows.get(id)?.label;
+    const children = tree.children(id);
+    const label = tree.row(id)?.label;
     return children === undefined ? label : [label, ...labels(tree, children)];
   });
-const rowsOf = ({ rows }: Tree) => [...rows.keys()].flatMap((id) => rows.get(id) ?? []);
+/** All, each after its parent. */
+const idsOf = (tree: Tree, ids: readonly string[] = tree.roots): readonly string[] =>
+  ids.flatMap((id) => [id, ...idsOf(tree, tree.children(id) ?? [])]);
+const rowsOf = (tree: Tree) => idsOf(tree).flatMap((id) => tree.row(id) ?? []);
 const rowOf = (tree: Tree, label: string) => rowsOf(tree).find((row) => row.label.startsWith(label));
 
 describe('the tree', () => {
@@ -130,7 +133,7 @@ describe('the tree', () => {
   it('sorts guests, and by number where it makes no difference', () => {
     const order = (sort: Look['sort']) => {
       const tree = build({}, { sort });
-      return (tree.children.get('demo/pve1') ?? []).map((id) => tree.rows.get(id)?.target.vmid).filter((vmid) => vmid !== undefined);
+      return (tree.children('demo/pve1') ?? []).map((id) => tree.row(id)?.target.vmid).filter((vmid) => vmid !== undefined);
     };
     expect(order('number')).toEqual([100, 101, 900]);
     expect(order('state')).toEqual([100, 101, 900]);
@@ -153,7 +156,7 @@ describe('the tree', () => {
 describe('what is drawn anew', () => {
   const changed = (change: (rows: readonly JsonObject[]) => readonly JsonObject[]) => {
     const after = build({ overview: { resources: change(resources), tasks } });
-    return changedRows(build(), after, after.rows.keys());
+    return changedRows(build(), after, idsOf(after));
   };
 
   it('is nothing where nothing else can be seen', () => {
@@ -172,7 +175,7 @@ describe('what is drawn anew', () => {
   });
 
   it('is the whole tree where a cluster came or went', () => {
-    expect(changedRows(build(), buildTree([], [], wholeLook), build().rows.keys())).toEqual([undefined]);
+    expect(changedRows(build(), buildTree([], [], wholeLook), idsOf(build()))).toEqual([undefined]);
   });
 });
 
@@ -212,13 +215,31 @@ describe('tools that fit a row', () => {
   });
 });
 
-it('5,000 guests on 500 nodes: one guest that changes is one row', () => {
+describe('5,000 guests on 500 nodes', () => {
   const nodes = Array.from({ length: 500 }, (_one, index) => node(`n${index}`));
   const guests = Array.from({ length: 5_000 }, (_one, index) => guest(1000 + index, `n${index % 500}`, { tags: `t${index % 7}` }));
-  const whole = (rows: readonly JsonObject[]) => buildTree([{ name: 'big', overview: { resources: rows } }], [], wholeLook);
-  const before = whole([...nodes, ...guests]);
-  const after = whole([...nodes, ...guests.map((row) => (row['vmid'] === 1777 ? { ...row, status: 'stopped' } : row))]);
-  expect(before.rows.size).toBe(5_501);
-  expect(changedRows(before, after, before.rows.keys())).toEqual(['big', 'big/n277', 'big/n277/1777']);
-  expect(changedRows(before, after, ['big', 'big/n3'])).toEqual(['big']);
+  const whole = (rows: readonly JsonObject[] = [...nodes, ...guests]) =>
+    buildTree([{ name: 'big', overview: { resources: rows } }], [], wholeLook);
+  const stopped = () => whole([...nodes, ...guests.map((row) => (row['vmid'] === 1777 ? { ...row, status: 'stopped' } : row))]);
+
+  it('one guest that changes is one row, and those that tell of it', () => {
+    expect(idsOf(whole())).toHaveLength(5_501);
+    expect(changedRows(whole(), stopped(), idsOf(whole()))).toEqual(['big', 'big/n277', 'big/n277/1777']);
+    expect(changedRows(whole(), stopped(), ['big', 'big/n3'])).toEqual(['big']);
+  });
+
+  it('what is below a node is there only once it is opened, or asked for', () => {
+    const tree = whole();
+    expect(tree.size).toBe(501);
+    expect(tree.children('big/n277')).toHaveLength(10);
+    expect(tree.row('big/n3/1003')?.target.vmid).toBe(1003);
+    expect([tree.parent('big/n3/1003'), tree.has('big/n4/1003'), tree.size]).toEqual(['big/n3', false, 531]);
+  });
+
+  it('a guest that came to a node that nobody opened is no reason to draw it anew, but for what the node says of it', () => {
+    const moved = () => whole([...nodes, ...guests.map((row) => (row['vmid'] === 1777 ? { ...row, node: 'n3', status: 'stopped' } : row))]);
+    expect(changedRows(whole(), moved(), ['big', 'big/n277', 'big/n3', 'big/n3/1003'])).toEqual(['big', 'big/n277', 'big/n3']);
+    const without = () => whole([...nodes, ...guests.filter((row) => row['node'] !== 'n277')]);
+    expect(changedRows(whole(), without(), ['big', 'big/n277'])).toEqual(['big', 'big/n277']);
+  });
 });
