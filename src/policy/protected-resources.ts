@@ -106,11 +106,25 @@ export function protectLiteral(resource: Resource, list: ProtectedList, aliases:
 
 /** Tests what the resource turned out to be. */
 export function protectTarget(target: Target, list: ProtectedList, derived: DerivedProtection): Decision {
-  const own = testsOf(target, list, (name) => (name === undefined ? unprotected : resolvedNode(name, list, derived)));
-  const addresses = 'addresses' in target ? target.addresses : [];
-  const what = target.kind === 'guest' ? `guest ${target.vmid}` : target.kind === 'node' ? `node \`${target.node}\`` : '';
-  // A protected node covers everything on it; a node that merely hosts a protected guest does not cover other guests.
-  return firstDenied(list, [...own, () => anyAddress(addresses, what, list), ...derivedTests(target, list, derived)]);
+  return targetProtection(list, derived)(target);
+}
+
+/** `protectTarget` for many targets: what counts for a node is found out once, however many guests are on it. */
+export function targetProtection(list: ProtectedList, derived: DerivedProtection): (target: Target) => Decision {
+  const nodes = new Map<string, Decision>();
+  const ofNode: NodeTest = (name) => {
+    if (name === undefined) return unprotected;
+    const decision = nodes.get(name) ?? resolvedNode(name, list, derived);
+    nodes.set(name, decision);
+    return decision;
+  };
+  return (target) => {
+    const own = testsOf(target, list, ofNode);
+    const addresses = 'addresses' in target ? target.addresses : [];
+    const what = target.kind === 'guest' ? `guest ${target.vmid}` : target.kind === 'node' ? `node \`${target.node}\`` : '';
+    // A protected node covers everything on it; a node that merely hosts a protected guest does not cover other guests.
+    return firstDenied(list, [...own, () => anyAddress(addresses, what, list), ...derivedTests(target, list, derived)]);
+  };
 }
 
 type Tests = readonly (() => Decision)[];

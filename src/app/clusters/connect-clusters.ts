@@ -19,8 +19,8 @@ import type { Resource } from '#kernel/resource';
 import { say } from '#kernel/text/message';
 import { type ClusterCopy, type ConfiguredCluster, clustersFor } from '#pipeline/deps';
 import { derivedBy, takeInventory } from '#pipeline/inventory';
-import { type ProtectedList, protectTarget } from '#policy/protected-resources';
-import { resolveTarget } from '#policy/resolve-target';
+import { type ProtectedList, targetProtection } from '#policy/protected-resources';
+import { type Inventory, resolveTarget } from '#policy/resolve-target';
 import { redactJson } from '#redaction/redact';
 import type { ClusterConfig, Config } from '../config/config.ts';
 import { expandPath } from '../config/paths.ts';
@@ -87,20 +87,24 @@ async function protectedNames(
     needsPools: list.pools !== undefined,
     signal,
   });
-  const derived = await derivedBy(inventory, list, configured);
-  const reasonOf = (resource: Resource): string[] => {
-    const { target } = resolveTarget(resource, inventory);
-    const decision = target && protectTarget(target, list, derived);
-    return decision?.effect === 'deny' ? [decision.reason] : [];
+  const protection = targetProtection(list, await derivedBy(inventory, list, configured));
+  const reasonOf = (resource: Resource, rows: Inventory): string | undefined => {
+    const { target } = resolveTarget(resource, rows);
+    const decision = target && protection(target);
+    return decision?.effect === 'deny' ? decision.reason : undefined;
   };
-  return {
-    guests: new Map(
-      inventory.guests.flatMap(({ vmid }) => reasonOf({ kind: 'guest', access: 'operate', vmid }).map((reason) => [vmid, reason] as const)),
-    ),
-    nodes: new Map(
-      inventory.nodes.flatMap(({ node }) => reasonOf({ kind: 'node', access: 'operate', node }).map((reason) => [node, reason] as const)),
-    ),
-  };
+  const guests = new Map<number, string>();
+  for (const guest of inventory.guests) {
+    // Looked for in its own row alone: in all of them, that is a million comparisons for a thousand guests.
+    const reason = reasonOf({ kind: 'guest', access: 'operate', vmid: guest.vmid }, { ...inventory, guests: [guest] });
+    if (reason !== undefined) guests.set(guest.vmid, reason);
+  }
+  const nodes = new Map<string, string>();
+  for (const { node } of inventory.nodes) {
+    const reason = reasonOf({ kind: 'node', access: 'operate', node }, inventory);
+    if (reason !== undefined) nodes.set(node, reason);
+  }
+  return { guests, nodes };
 }
 
 function connect(cluster: ClusterConfig, options: ConnectOptions, secrets: Set<string>) {
