@@ -117,9 +117,15 @@ export function readResources(data: unknown): readonly JsonObject[] {
 export function readGuests(data: unknown): readonly GuestRow[] {
   const guests = readResources(data).filter((row) => row['type'] === 'qemu' || row['type'] === 'lxc');
   return guests.map((raw) => {
-    const { vmid, node, type, status, name } = parse(guestSchema, raw);
+    const { vmid, node, type, status, name } = isGuest(raw) ? raw : parse(guestSchema, raw);
     return { vmid, node, type, status: status ?? 'unknown', ...(name === undefined ? {} : { name }), raw };
   });
+}
+
+/** As the schema has it, said without a copy: there are thousands, and hardly any is otherwise. */
+function isGuest(row: JsonObject): row is JsonObject & z.output<typeof guestSchema> {
+  const { vmid, node, status = '', name = '' } = row;
+  return Number.isSafeInteger(vmid) && typeof node === 'string' && node !== '' && typeof status === 'string' && typeof name === 'string';
 }
 
 export function readTaskStatus(data: unknown, upid: Upid): TaskStatus {
