@@ -28,6 +28,9 @@ export interface StoreLinkEvents {
   readonly onLost: () => void;
 }
 
+/** What it answers is gone from it at once: more room for what is young is only taken, and not given back. */
+const maxYoungGenerationSizeMb = 4;
+
 interface Waiting {
   readonly resolve: (value: unknown) => void;
   readonly reject: (fault: Fault) => void;
@@ -38,7 +41,7 @@ export function startStoreLink(options: WorkerStoreOptions, events: StoreLinkEve
   const { promise, resolve, reject } = Promise.withResolvers<StoreLink>();
   const { worker: file, ...workerData } = options;
   requirePlain(file);
-  const worker = new Worker(file, { workerData });
+  const worker = new Worker(file, { workerData, resourceLimits: { maxYoungGenerationSizeMb } });
   const calls = createCalls(worker);
   let ready = false;
   let ending = false;
