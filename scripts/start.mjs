@@ -10,12 +10,19 @@ import { installBench } from './bench/install.mjs';
 import { ROOT } from './lib/cache-folder.mjs';
 import { cleanEnv } from './lib/clean-env.mjs';
 import { ensureDependencies, NODE_24 } from './lib/dependencies.mjs';
+import { onlyHelp } from './lib/only-help.mjs';
 import { buildAndPackage, VSIX } from './lib/package-extension.mjs';
 import { whenOrphaned } from './lib/when-orphaned.mjs';
 
 const SESSION = path.join(ROOT, 'scripts', 'bench', 'demo-session.ts');
 
-process.exitCode = await main();
+const usage = `npm start: an editor with Banksman and a demo cluster, until Ctrl+C. Installs what is missing; the last line is \`Ready: URL\`.
+
+  BANKSMAN_PORT     the port of the editor in a browser; default: a free one
+  BANKSMAN_CACHE    where installs and profiles are kept; default: .cache
+`;
+
+process.exitCode = onlyHelp('npm start', usage) ?? (await main());
 
 async function main() {
   const port = await wantedPort(process.env.BANKSMAN_PORT);

@@ -7,11 +7,18 @@ import { installBench, installTestServers } from './bench/install.mjs';
 import { ROOT } from './lib/cache-folder.mjs';
 import { cleanEnv } from './lib/clean-env.mjs';
 import { ensureDependencies } from './lib/dependencies.mjs';
+import { onlyHelp } from './lib/only-help.mjs';
 import { buildAndPackage, VSIX } from './lib/package-extension.mjs';
 import { runCommand, say, seconds } from './lib/run-command.mjs';
 import { newReportFolder, sumReports } from './lib/test-reports.mjs';
 
-process.exitCode = await main();
+const usage = `npm test: everything (types, lint, unit, property and integration tests, and a real VS Code). Installs what is missing.
+
+  npm run check                      the quick part of it
+  npm run test:unit -- PATH          some tests; so test:property, test:integration and test:editor
+`;
+
+process.exitCode = onlyHelp('npm test', usage) ?? (await main());
 
 async function main() {
   const startedAt = Date.now();
