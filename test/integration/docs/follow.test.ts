@@ -14,6 +14,7 @@ const pages = [
   'connect-cluster.md',
   'protect.md',
   'team.md',
+  'approvals.md',
   'undo.md',
   'odd.md',
   'upgrade.md',
@@ -44,6 +45,10 @@ const notRun: readonly (readonly [starts: string, why: string])[] = [
   ['banksman run -- ', 'runs the reader’s own command: `test/integration/cli/hook.test.ts` runs such'],
   ['banksman hook claude-code', 'waits for an agent’s question: `test/integration/cli/hook.test.ts` asks'],
   ['sudo banksman hook install claude-code --managed', 'needs root: `test/integration/cli/hook-install.test.ts` installs one'],
+  ['banksman approvers create alice', 'start.md runs it'],
+  ['banksman approvers enroll alice-phone', 'needs a phone; `test/integration/cli/enroll.test.ts` enrols over the page in a browser'],
+  ['banksman approvals ', 'start.md runs them'],
+  ['banksman audit verify --expect 1204', 'names a record of the reader’s; `test/integration/cli/audit-memory.test.ts` expects one'],
   ['BANKSMAN_PAGE=', 'needs a container engine’s host; `test/integration/deploy` holds its files to what they say'],
   ['"$', 'opens the reader’s editor'],
   ['docker compose ', 'needs a container engine; `test/integration/deploy` holds its files to what they say'],
@@ -71,11 +76,21 @@ describe.skipIf(!canSandbox)('somebody who follows the pages', () => {
 it('every command of the pages is run, or is among those that cannot be', () => {
   const lines = [...pages, ...looked]
     .flatMap(blocksOf)
-    .filter(({ language, mark }) => language === 'sh' && mark === undefined)
-    .flatMap(({ text }) => text.trim().split('\n'));
+    .filter(({ mark }) => mark === undefined)
+    .flatMap(linesToType);
   expect(lines.filter((line) => !notRun.some(([starts]) => line.startsWith(starts)))).toEqual([]);
   expect(notRun.filter(([starts]) => !lines.some((line) => line.startsWith(starts)))).toEqual([]);
 });
+
+/** Those of a block for a shell; of one that shows the screen, those behind a prompt. */
+function linesToType({ language, text }: Block): readonly string[] {
+  const lines = text.trim().split('\n');
+  if (language === 'console') return lines.flatMap((line) => /^[$#] (.*)/.exec(line)?.[1] ?? []);
+  return shellNames.has(language) ? lines : [];
+}
+
+/** The pages write `sh`; whoever writes another one is not overlooked. */
+const shellNames = new Set(['sh', 'bash', 'shell', 'zsh', 'fish']);
 
 /** The demo's clusters with the recipe's keys, as the page says. */
 async function writeRecipe(block: Block): Promise<void> {
@@ -86,6 +101,6 @@ async function writeRecipe(block: Block): Promise<void> {
 }
 
 it('no page with commands is left out', () => {
-  const all = readdirSync(docs).filter((name) => name.endsWith('.md') && blocksOf(name).some(({ language }) => language === 'sh'));
+  const all = readdirSync(docs).filter((name) => name.endsWith('.md') && blocksOf(name).some((block) => linesToType(block).length > 0));
   expect(all.filter((name) => !pages.includes(name) && !looked.includes(name))).toEqual([]);
 });
