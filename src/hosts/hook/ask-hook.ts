@@ -133,13 +133,13 @@ const patienceMs = 8_000;
 /** Waits until somebody listens there. One of several that come at once starts it. @throws {Fault} `hook_not_started` with its last words */
 async function started(socket: string, workspace: string, places: HookPlaces): Promise<undefined> {
   const lock = `${socket}.starting`;
-  const before = inodeOf(socket);
+  const before = identityOf(socket);
   const isMine = takeLock(lock);
   const exit = isMine ? start(socket, workspace, places) : undefined;
   try {
-    while (inodeOf(socket) === before || inodeOf(socket) === undefined) {
+    while (identityOf(socket) === before || identityOf(socket) === undefined) {
       if (exit?.over === true) throw new Fault('hook_not_started', `the process behind the hook ended at once: ${lastWords(socket)}`);
-      if (!isMine && inodeOf(lock) === undefined) return undefined;
+      if (!isMine && identityOf(lock) === undefined) return undefined;
       await sleep(10);
     }
     return undefined;
@@ -159,8 +159,10 @@ function takeLock(lock: string): boolean {
   }
 }
 
-function inodeOf(file: string): bigint | undefined {
-  return statSync(file, { throwIfNoEntry: false, bigint: true })?.ino;
+/** The number alone is given again, once a dead socket was taken away. */
+function identityOf(file: string): string | undefined {
+  const found = statSync(file, { throwIfNoEntry: false, bigint: true });
+  return found && `${found.ino}:${found.ctimeNs}`;
 }
 
 function start(socket: string, workspace: string, places: HookPlaces): { over: boolean } {

@@ -1,11 +1,12 @@
 /** Where a hook's process and the warm process behind it meet. */
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, type Stats, statSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, realpathSync, rmSync, type Stats, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { defaultConfigFile, defaultStateDir } from '#app/config/paths';
 import { hasErrorCode } from '#app/config/private-file';
+import { makeFolder } from '#files/make-folder';
 import { Fault } from '#kernel/errors';
 import { type JsonObject, textOf } from '#kernel/json';
 
@@ -83,18 +84,28 @@ function realPlace(place: string): string {
   }
 }
 
+/** A window's or a warm process's: with the process, where its name has one; that of a warm process has it until somebody listens there. */
+const socketName = /^(?:w[0-9a-f]{20}-(?<window>\d{1,10})|[0-9a-f]{20})\.sock(?:\.(?<unready>\d{1,10}))?$/;
+
 /**
- * Takes away what windows left that ended by a crash. INVARIANT: no socket of a window that lives: its process is gone, nobody listens there (one of
- * another PID namespace may look gone), and the file is still the one that was tried.
+ * Takes away what windows and warm processes left that ended by a crash. INVARIANT: no socket of one that lives: its process is gone, where that is known,
+ * nobody listens there (one of another PID namespace may look gone), and the file is still the one that was tried.
  * @throws {Fault} `unsafe_folder`
  */
-export async function removeDeadWindows(state: string): Promise<void> {
+export async function removeDeadSockets(state: string): Promise<void> {
   const place = socketFolder(path.resolve(state));
-  const left = readdirSync(place).filter((name) => {
-    const pid = /^w[0-9a-f]{20}-(\d{1,10})\.sock(?:\.\d+)?$/.exec(name)?.[1];
-    return pid !== undefined && isGone(Number(pid));
+  const names = readdirSync(place);
+  const left = names.filter((name) => {
+    const { groups } = socketName.exec(name) ?? {};
+    const pid = groups?.['window'] ?? groups?.['unready'];
+    return groups !== undefined && (pid === undefined || isGone(Number(pid)));
   });
   await Promise.all(left.map((name) => removeUnheard(path.join(place, name))));
+  for (const name of names) {
+    const of = /^([0-9a-f]{20}\.sock)\.log$/.exec(name)?.[1];
+    if (of !== undefined && !['', '.starting'].some((end) => existsSync(path.join(place, `${of}${end}`))))
+      rmSync(path.join(place, name), { force: true });
+  }
 }
 
 function isGone(pid: number): boolean {
@@ -126,22 +137,10 @@ function socketFolder(state: string): string {
   const uid = process.getuid?.();
   const isShort = Buffer.byteLength(usual) + 1 + longestName <= longestSocket;
   const folder = isShort ? usual : path.join(tmpdir(), `banksman-hook-${uid ?? 0}`);
-  makeFolders(folder);
+  makeFolder(folder);
   if (!isOwn(lstatSync(folder), uid))
     throw new Fault('unsafe_folder', `${folder} is not this user’s alone`, { audience: 'operator', next: 'remove it' });
   return folder;
-}
-
-/** SECURITY: Node's own `recursive` never comes back where no folder can be made and none is missing (`/proc/x`), and no deadline counts meanwhile. */
-function makeFolders(folder: string): void {
-  if (statSync(folder, { throwIfNoEntry: false }) !== undefined) return;
-  makeFolders(path.dirname(folder));
-  try {
-    mkdirSync(folder, { mode: 0o700 });
-  } catch (thrown) {
-    // Another one was faster.
-    if (!hasErrorCode(thrown, 'EEXIST')) throw thrown;
-  }
 }
 
 function isOwn(folder: Stats, uid: number | undefined): boolean {

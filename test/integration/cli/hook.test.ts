@@ -220,6 +220,20 @@ describe.skipIf(process.platform === 'win32')('banksman hook', () => {
   });
 });
 
+it.skipIf(process.platform === 'win32')('what a process behind hooks left that was killed is gone once another has started', async () => {
+  configure({ hooks: { shell: 'allow' } });
+  expect(await hook('claude-code', claude('Bash', { command: 'make' }))).toEqual(silent);
+  const dead = join(sockets, `${'d'.repeat(20)}.sock`);
+  const child = spawn(process.execPath, [cli, 'hook', 'serve', dead], { cwd: workspace, env, stdio: 'ignore' });
+  await vi.waitFor(() => expect(existsSync(dead)).toBe(true));
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  expect(existsSync(dead)).toBe(true);
+  configure({ hooks: { shell: 'ask' } });
+  expect(reasonOf(await hook('claude-code', claude('Bash', { command: 'make' })))).toContain('asks a person');
+  expect(existsSync(dead)).toBe(false);
+});
+
 describe.skipIf(!canSandbox)('banksman run', () => {
   it('passes on output and exit status, says what changed, and can be undone', () => {
     configure({ hooks: { modelTier: 'advanced' } });

@@ -16,7 +16,8 @@ export async function runHook([verb, ...words]: readonly string[], options: Comm
 async function serve(words: readonly string[], options: CommandOptions): Promise<number> {
   const [socket = ''] = operands(words, ['SOCKET']);
   const { serveHooks } = await import('#hosts/hook/serve-hooks');
-  const { stampOf } = await import('#hosts/hook/places');
+  const { removeDeadSockets, stampOf } = await import('#hosts/hook/places');
+  await removeDeadSockets(stateDirOf(options));
   const stamp = () => stampOf(options);
   await withApp(options, (app, signal) => serveHooks(app, { socket: path.resolve(socket), idleMs, stamp, signal }));
   return 0;

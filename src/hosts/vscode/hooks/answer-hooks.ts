@@ -40,8 +40,8 @@ export function registerHookAnswers({ session, log, stateDir, extension }: Answe
   const start = async (folder: string): Promise<Listening> => {
     await loadParts();
     const { judgeHook, listen } = await import('#hosts/hook/serve-hooks');
-    const { onStampChange, removeDeadWindows, stampOf, windowSocket } = await import('#hosts/hook/places');
-    await removeDeadWindows(stateDir);
+    const { onStampChange, removeDeadSockets, stampOf, windowSocket } = await import('#hosts/hook/places');
+    await removeDeadSockets(stateDir);
     // SECURITY: `hooks` stands in the machine's configuration file, and counts from the next call on.
     const reread = onStampChange(
       () => stampOf({}),

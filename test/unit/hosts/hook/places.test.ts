@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { onStampChange, removeDeadWindows, stampOf, windowSocket, windowSockets } from '#hosts/hook/places';
+import { onStampChange, removeDeadSockets, stampOf, windowSocket, windowSockets } from '#hosts/hook/places';
 
 it('tells of a configuration that is written, changed or taken away, once each time', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'hook-places-'));
@@ -35,7 +35,7 @@ it('tells of a configuration that is written, changed or taken away, once each t
   }
 });
 
-describe.skipIf(process.platform === 'win32')('sockets of windows', () => {
+describe.skipIf(process.platform === 'win32')('sockets', () => {
   let state: string;
   beforeEach(() => {
     // Short: the path of a socket has some hundred bytes.
@@ -43,7 +43,7 @@ describe.skipIf(process.platform === 'win32')('sockets of windows', () => {
   });
   afterEach(() => rmSync(state, { recursive: true, force: true }));
 
-  it('are found however the folder is written', () => {
+  it('of windows are found however the folder is written', () => {
     const [real, link] = ['folder', 'link'].map((name) => path.join(state, name)) as [string, string];
     mkdirSync(real);
     symlinkSync(real, link);
@@ -68,13 +68,26 @@ describe.skipIf(process.platform === 'win32')('sockets of windows', () => {
     return String(at);
   }
 
-  it('go where their window crashed, and no others', async () => {
+  it('go where their process crashed, with what it said, and no others', async () => {
     const own = windowSocket(state, state);
     const folder = folderOf();
     const key = path.basename(own).slice(0, 'w'.length + 20);
     const dead = await crashed(`${key}-%PID%.sock`);
     const half = await crashed(`${key}-%PID%.sock.%PID%`);
     const warm = await crashed(`${key.slice(1)}.sock`);
+    const halfWarm = await crashed(`${key.slice(1)}.sock.%PID%`);
+    const said = `${warm}.log`;
+    writeFileSync(said, 'its last words');
+    // Others than those of ours.
+    const unknown = await crashed('x.sock');
+    const heardWarm = path.join(folder, `${'0'.repeat(20)}.sock`);
+    const listeningWarm = createServer((peer) => peer.end()).listen(heardWarm);
+    await once(listeningWarm, 'listening');
+    writeFileSync(`${heardWarm}.log`, '');
+    // Of one that is being started.
+    const starting = path.join(folder, `${'1'.repeat(20)}.sock`);
+    mkdirSync(`${starting}.starting`);
+    writeFileSync(`${starting}.log`, '');
     // Of another PID namespace: its process looks gone from here.
     const heard = path.join(folder, `${key}-4194999.sock`);
     const listening = createServer((peer) => peer.end()).listen(heard);
@@ -83,10 +96,12 @@ describe.skipIf(process.platform === 'win32')('sockets of windows', () => {
     renameSync(await crashed('x%PID%.sock'), own);
     const [noSocket, link] = [`${key}-4194998.sock`, `${key}-4194997.sock`].map((name) => path.join(folder, name)) as [string, string];
     writeFileSync(noSocket, 'mine');
-    symlinkSync(warm, link);
-    await Promise.all([removeDeadWindows(state), removeDeadWindows(state)]);
-    expect([dead, half].filter((file) => existsSync(file))).toEqual([]);
-    expect([warm, heard, own, noSocket, link].filter((file) => !existsSync(file))).toEqual([]);
+    symlinkSync(unknown, link);
+    await Promise.all([removeDeadSockets(state), removeDeadSockets(state)]);
+    expect([dead, half, warm, halfWarm, said].filter((file) => existsSync(file))).toEqual([]);
+    const kept = [unknown, heard, heardWarm, `${heardWarm}.log`, `${starting}.log`, own, noSocket, link];
+    expect(kept.filter((file) => !existsSync(file))).toEqual([]);
     listening.close();
+    listeningWarm.close();
   });
 });
