@@ -13,11 +13,9 @@ export function findTool(name: string, all: readonly Tool[], internal = false, h
   const isTheirs = (entry: Tool) => internal || entry.internal === (host === 'hook' ? 'hook' : undefined);
   const tool = all.find((entry) => entry.name === name && isTheirs(entry));
   if (tool !== undefined) return goOn(tool);
-  const near = all
-    .filter(isTheirs)
-    .map((entry) => entry.name)
-    .filter((candidate) => sharesWord(candidate, name))
-    .slice(0, 5);
+  const theirs = all.filter(isTheirs).map((entry) => entry.name);
+  const begun = theirs.filter((candidate) => candidate.startsWith(name) || name.startsWith(candidate));
+  const near = [...new Set([...begun, ...theirs.filter((candidate) => sharesWord(candidate, name))])].slice(0, name === '' ? 0 : 5);
   const hint = near.length > 0 ? `; did you mean ${near.map((entry) => `\`${entry}\``).join(', ')}?` : '';
   return refuse({
     status: 'error',

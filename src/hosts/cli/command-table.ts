@@ -13,6 +13,7 @@ export const commands: readonly CommandRecord[] = [
     summary: 'Prints the catalog of tools.',
     load: async () => (await import('./commands/tools.ts')).runTools,
     usage: ['tools [--format json|mcp|ollama] [--group cluster|workspace|security]'],
+    notes: 'A table at a terminal; JSON into a pipe, with `--format` and with `--json`.',
   },
   {
     name: 'call',

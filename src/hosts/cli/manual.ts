@@ -9,19 +9,15 @@ const general = `Every command takes
   --help, --version
 `;
 
-/** Of one command, or of all where there is none of that name. */
-export function usageOf(name: string | undefined): string {
-  const one = commands.find((command) => command.name === name);
-  if (one === undefined) return all();
-  return [one.summary, '', ...lines(one), ...(one.notes === undefined ? [] : ['', one.notes]), '', general].join('\n');
+export function usageOf({ summary, usage, notes }: CommandRecord): string {
+  const ways = usage.map((line) => `  banksman ${line}`);
+  return [summary, '', ...ways, ...(notes === undefined ? [] : ['', notes]), '', general].join('\n');
 }
 
-function all(): string {
-  const list = commands.flatMap(lines);
-  const exit = 'Exit status: 0 ok, 1 error, 2 denied or refused, 3 pending. `banksman COMMAND --help` says more.\n';
+/** What there is, a line for each: how each is called fits on no screen. */
+export function usageOfAll(): string {
+  const width = Math.max(...commands.map(({ name }) => name.length));
+  const list = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
+  const exit = 'Exit status: 0 ok, 1 error, 2 denied or refused, 3 pending. `banksman COMMAND --help` says how a command is used.\n';
   return ['banksman: the agent tool layer for Proxmox VE clusters and code', '', ...list, '', general, exit].join('\n');
-}
-
-function lines({ usage }: CommandRecord): readonly string[] {
-  return usage.map((line) => `  banksman ${line}`);
 }

@@ -3,16 +3,18 @@ import { version } from '#app/version';
 import { toFault } from '#kernel/errors';
 import { badUsage, optionsOf, parseCommandLine } from './command-line.ts';
 import { commands } from './command-table.ts';
-import { usageOf } from './manual.ts';
+import { usageOf, usageOfAll } from './manual.ts';
 import { printError, printText, Refusal } from './output.ts';
 
 async function runCommand(argv: readonly string[]): Promise<number> {
   const { words, options } = parseCommandLine(argv);
   if (options.version) return say(version);
-  const [name, ...rest] = words;
-  if (options.help || name === undefined) return say(usageOf(name), options.help ? 0 : 1);
+  const isHelp = options.help === true || words[0] === 'help';
+  const [name, ...rest] = words[0] === 'help' ? words.slice(1) : words;
+  if (name === undefined) return say(usageOfAll(), isHelp ? 0 : 1);
   const command = commands.find((one) => one.name === name);
   if (command === undefined) throw badUsage(`no command is named \`${name}\`; there are ${commands.map((one) => one.name).join(', ')}`);
+  if (isHelp) return say(usageOf(command));
   // An option that is taken and then ignored would be believed to have counted.
   const taken = optionsOf(command);
   const stray = Object.keys(options).find((option) => !taken.has(option));

@@ -1,6 +1,8 @@
 /** What can be typed next, by the commands' records, as scripts for three shells. */
 import { catalog } from '#app/catalog';
+import { mcpClients } from '#app/clients/mcp-clients';
 import { version } from '#app/version';
+import { hookAgents } from '#hosts/hook/agents';
 import { type CommandRecord, everywhere, knownOptions, optionsOf } from './command-line.ts';
 
 /** A word that can be typed, and what it is for where that is known. */
@@ -32,10 +34,16 @@ function formOf(line: string): Form {
   return { verb, operand: choicesOf(verb === undefined ? first : second), values };
 }
 
-/** `relaxed|strict` → both; `TOOL` → their names; another word in capitals is a person's own. */
-function choicesOf(word: string | undefined): readonly Choice[] {
-  if (word === 'TOOL') return catalog.map(({ name, title }) => ({ word: name, help: title }));
-  return plain((word ?? '').split('|').filter((choice) => /^[a-z][a-z-]*$/.test(choice)));
+/** Words in capitals that stand for names which are known. */
+const named: Readonly<Record<string, readonly Choice[]>> = {
+  TOOL: catalog.map(({ name, title }) => ({ word: name, help: title })),
+  AGENT: hookAgents.map(({ name, title }) => ({ word: name, help: title })),
+  CLIENT: mcpClients.map(({ id, name }) => ({ word: id, help: name })),
+};
+
+/** `relaxed|strict` → both; another word in capitals than those above is a person's own. */
+function choicesOf(word = ''): readonly Choice[] {
+  return named[word] ?? plain(word.split('|').filter((choice) => /^[a-z][a-z-]*$/.test(choice)));
 }
 
 function plain(words: readonly string[]): readonly Choice[] {

@@ -55,7 +55,7 @@ describe('tools', () => {
 
 describe('usage', () => {
   it.each([
-    [[], /banksman call TOOL/, 'stdout'],
+    [[], /^ {2}call {2,}Makes one call/m, 'stdout'],
     [['nosuch'], /no command is named `nosuch`/, 'stderr'],
     [['call'], /missing TOOL/, 'stderr'],
     [['call', 'get_vms', 'extra'], /unexpected `extra`/, 'stderr'],

@@ -221,7 +221,7 @@ describe.skipIf(process.platform === 'win32')('banksman hook', () => {
 });
 
 it.skipIf(process.platform === 'win32')('what a process behind hooks left that was killed is gone once another has started', async () => {
-  configure({ hooks: { shell: 'allow' } });
+  configure({ hooks: { modelTier: 'advanced', shell: 'allow' } });
   expect(await hook('claude-code', claude('Bash', { command: 'make' }))).toEqual(silent);
   const dead = join(sockets, `${'d'.repeat(20)}.sock`);
   const child = spawn(process.execPath, [cli, 'hook', 'serve', dead], { cwd: workspace, env, stdio: 'ignore' });
@@ -229,7 +229,7 @@ it.skipIf(process.platform === 'win32')('what a process behind hooks left that w
   child.kill('SIGKILL');
   await once(child, 'exit');
   expect(existsSync(dead)).toBe(true);
-  configure({ hooks: { shell: 'ask' } });
+  configure({ hooks: { modelTier: 'advanced', shell: 'ask' } });
   expect(reasonOf(await hook('claude-code', claude('Bash', { command: 'make' })))).toContain('asks a person');
   expect(existsSync(dead)).toBe(false);
 });

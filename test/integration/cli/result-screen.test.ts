@@ -24,6 +24,17 @@ async function atTerminal(env: NodeJS.ProcessEnv, columns = 100, ...more: string
   return screen;
 }
 
+it('`tools` is a table at a terminal', async () => {
+  const shown = async (more: string) =>
+    (await personAt(bench).shell(`stty cols 60; ${banksman(['tools', '--group', 'security'])}${more}`, [], plainEnv)).screen;
+  const screen = await shown('');
+  expect(screen).toMatch(/^.*Name.*Tier.*Title/m);
+  expect(screen).toMatch(/^get_security_log +\S*green\S* +Get security log$/m);
+  expect(screen).not.toMatch(/[{}]/);
+  for (const more of [' --json', ' --format json'])
+    expect(JSON.parse(await shown(more))).toContainEqual(expect.objectContaining({ name: 'get_security_log' }));
+});
+
 describe('`call`', () => {
   it('shows a table at a terminal, in colours where they are wanted', async () => {
     const screen = await atTerminal({});

@@ -179,8 +179,10 @@ describe('the tool list', () => {
 
 describe('a command line as a whole', () => {
   it.each([
-    [['--help'], 0, /banksman call TOOL/],
-    [[], 1, /banksman call TOOL/],
+    [['--help'], 0, /^ {2}call {2,}Makes one call/m],
+    [[], 1, /^ {2}call {2,}Makes one call/m],
+    [['help'], 0, /^ {2}call {2,}Makes one call/m],
+    [['help', 'call'], 0, /banksman call TOOL/],
     [['--version'], 0, /^\d+\.\d+\.\d+/],
   ])('%j exits %d', async (argv, status, stdout) => {
     expect(await exitOf(argv)).toMatchObject({ status, stdout: expect.stringMatching(stdout) });
@@ -206,7 +208,11 @@ describe('a command line as a whole', () => {
 
   it('has a usage of its own for each command', async () => {
     const { stdout: whole } = await exitOf(['--help']);
-    for (const [, name] of whole.matchAll(/^ {2}banksman ([a-z-]+)/gm)) {
+    const names = Array.from(whole.matchAll(/^ {2}([a-z-]+) {2,}\S/gm), ([, name]) => name);
+    expect(names).toEqual(commands.map(({ name }) => name));
+    // At a terminal of usual height the first of it must not be gone.
+    expect(whole.split('\n').length).toBeLessThan(45);
+    for (const name of names) {
       const { stdout, status } = await exitOf([name ?? '', '--help']);
       expect(status).toBe(0);
       expect(new Set([...stdout.matchAll(/^ {2}banksman ([a-z-]+)/gm)].map(([, found]) => found))).toEqual(new Set([name]));
@@ -215,6 +221,8 @@ describe('a command line as a whole', () => {
 
   it.each([
     [['nope'], /no command is named `nope`; there are tools, call/],
+    [['nope', '--help'], /no command is named `nope`/],
+    [['help', 'nope'], /no command is named `nope`/],
     [['constructor'], /no command is named/],
     [['call'], /missing TOOL/],
     [['call', 'get_vms', '--input', '{'], /--input: not valid JSON/],

@@ -1,9 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { catalog } from '#app/catalog';
+import { mcpClients } from '#app/clients/mcp-clients';
 import { knownOptions } from '#hosts/cli/command-line';
 import { commands } from '#hosts/cli/command-table';
 import { completionsOf, manOf } from '#hosts/cli/completions';
+import { hookAgents } from '#hosts/hook/agents';
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -59,6 +61,11 @@ describe.each<Shell>(['bash', 'zsh', 'fish'])('completions for %s', (shell) => {
     ['banksman doctor ', []],
     ['banksman doctor --config completions.t', ['completions.test.ts']],
     ['banksman nosuch ', []],
+    ['banksman hook ', ['install', 'uninstall', 'serve', ...hookAgents.map(({ name }) => name)]],
+    ['banksman hook install cop', ['copilot']],
+    ['banksman hook uninstall claude-code --pr', ['--project']],
+    ['banksman connect ', ['list', ...mcpClients.map(({ id }) => id)]],
+    ['banksman connect cursor --pri', ['--print']],
   ])('after `%s`', (line, words) => {
     const offered = offeredBy[shell](line).split('\n');
     // In what order they stand is for the shell to say.

@@ -37,6 +37,8 @@ describe('identify', () => {
   it('names a few that are near, or none', () => {
     const near = findTool('stop the vm', catalog);
     expect(near.ok || near.refusal.message).toMatch(/did you mean `start_vm`, `stop_vm`/);
+    const singular = findTool('get_vm', catalog);
+    expect(singular.ok || singular.refusal.message).toMatch(/did you mean `get_vms`, /);
     const far = findTool(`x${'y'.repeat(5_000)}`, catalog);
     expect(far.ok || far.refusal.message.length).toBeLessThan(200);
     expect(far.ok || far.refusal.message).not.toContain('did you mean');

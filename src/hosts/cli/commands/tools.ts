@@ -3,7 +3,8 @@ import { describeTools, ollamaTool, toolAnnotations } from '#app/catalog';
 import { toolGroups } from '#kernel/tiers';
 import type { ToolDescription } from '#kernel/tool';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
-import { printJson } from '../output.ts';
+import { printJson, printText } from '../output.ts';
+import { resultForPeople, screenOf } from '../result-screen.ts';
 
 const formats: Readonly<Record<string, (tool: ToolDescription) => unknown>> = {
   json: ({ name, title, description, group, tier, impact, permission, inputSchema }) => ({
@@ -34,10 +35,10 @@ export function runTools(words: readonly string[], options: CommandOptions): num
   const { group } = options;
   if (group !== undefined && !toolGroups.some((known) => known === group))
     throw badUsage(`\`--group\` must be one of ${toolGroups.join(', ')}`);
-  printJson(
-    describeTools()
-      .filter((tool) => group === undefined || tool.group === group)
-      .map(format),
-  );
+  const tools = describeTools().filter((tool) => group === undefined || tool.group === group);
+  if (process.stdout.isTTY && options.format === undefined && options.json !== true) {
+    const rows = tools.map(({ name, tier, title }) => ({ name, tier, title }));
+    printText(resultForPeople(rows, screenOf(process.stdout)).join('\n'));
+  } else printJson(tools.map(format));
   return 0;
 }
