@@ -23,20 +23,28 @@ function namedIn(page: string): readonly string[] {
 /** What is wrong with it; undefined: nothing. */
 function flawOf(line: string): string | undefined {
   const [program, name = '', ...rest] = line.replaceAll(/'[^']*'|"[^"]*"/g, 'TEXT').split(/\s+/);
-  if (program === 'npm')
-    return name === 'run' && /^[a-z]/.test(rest[0] ?? '') && !Object.hasOwn(packageJson.scripts, rest[0] ?? '')
-      ? 'no such script'
-      : undefined;
-  if (program !== 'banksman' || !/^[a-z]/.test(name)) return undefined;
+  if (!/^[a-z]/.test(name)) return undefined;
+  if (program === 'npm') return name === 'run' ? scriptFlaw(rest[0] ?? '') : undefined;
+  return program === 'banksman' ? commandFlaw(name, rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest) : undefined;
+}
+
+function scriptFlaw(script: string): string | undefined {
+  return !/^[a-z]/.test(script) || Object.hasOwn(packageJson.scripts, script) ? undefined : 'no such script';
+}
+
+function commandFlaw(name: string, rest: readonly string[]): string | undefined {
   const command = commands.find((one) => one.name === name);
   if (command === undefined) return 'no such command';
-  const before = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest;
-  const stray = before.flatMap((word) => /^--([a-z-]+)/.exec(word)?.[1] ?? []).find((option) => !optionsOf(command).has(option));
-  if (stray !== undefined) return `takes no --${stray}`;
-  const verbs = new Set(command.usage.flatMap((usage) => /^\S+ ([a-z|-]+)(?: |$)/.exec(usage)?.[1]?.split('|') ?? []));
-  const takesOther = command.usage.some((usage) => /^\S+ (?:[A-Z]|\[[a-z])/.test(usage));
-  const wrong = (before[0] ?? '').split('|').find((verb) => /^[a-z-]+$/.test(verb) && !verb.startsWith('-') && !verbs.has(verb));
-  return verbs.size > 0 && wrong !== undefined && !takesOther ? `has no ${wrong}` : undefined;
+  const stray = rest.flatMap((word) => /^--([a-z-]+)/.exec(word)?.[1] ?? []).find((option) => !optionsOf(command).has(option));
+  return stray === undefined ? verbFlaw(command.usage, rest[0] ?? '') : `takes no --${stray}`;
+}
+
+function verbFlaw(usage: readonly string[], said: string): string | undefined {
+  const verbs = new Set(usage.flatMap((line) => /^\S+ ([a-z|-]+)(?: |$)/.exec(line)?.[1]?.split('|') ?? []));
+  const takesOther = usage.some((line) => /^\S+ (?:[A-Z]|\[[a-z])/.test(line));
+  if (verbs.size === 0 || takesOther) return undefined;
+  const wrong = said.split('|').find((verb) => /^[a-z][a-z-]*$/.test(verb) && !verbs.has(verb));
+  return wrong === undefined ? undefined : `has no ${wrong}`;
 }
 
 it.each(pages)('%s names no command that there is not', (page) => {
