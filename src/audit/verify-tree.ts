@@ -62,7 +62,7 @@ function isGone(hashes: readonly TreeHash[], above: readonly TreeHash[] | undefi
 
 const pageSize = 1000;
 
-async function recordFlaw(audit: Pick<AuditLog, 'read'>, tree: TrailTree, { first, size }: TreeState): Promise<Flaw | undefined> {
+async function recordFlaw(audit: Pick<AuditLog, 'read'>, tree: TrailTree, { first, size, now }: TreeState): Promise<Flaw | undefined> {
   const dropped = createDropped(first);
   let oldest: number | undefined;
   for (let after = first - 1; ; ) {
@@ -77,7 +77,7 @@ async function recordFlaw(audit: Pick<AuditLog, 'read'>, tree: TrailTree, { firs
     for (const record of records) dropped.see(record);
     after = last.sequence;
   }
-  return oldest === undefined ? undefined : dropped.flaw(await tree.newestOf?.(oldest - first));
+  return oldest === undefined ? undefined : dropped.flaw(await tree.newestOf?.(oldest - first), now);
 }
 
 /** INVARIANT: what left was old when the record that says so was written, by a clock that had not jumped. */
@@ -92,9 +92,11 @@ function createDropped(first: number) {
       latest = { sequence: record.sequence, time };
       found ??= shownFlaw(record);
     },
-    /** @param newest when the newest of those that are gone was written */
-    flaw(newest: number | undefined): Flaw | undefined {
-      if (found !== undefined || newest === undefined || latest === undefined) return found;
+    /** @param newest when the newest of those that are gone was written @param now by the clock, which is no more behind than a later record */
+    flaw(newest: number | undefined, now: number | undefined): Flaw | undefined {
+      if (found !== undefined || latest === undefined) return found;
+      if (now !== undefined && now < latest.time - clockSlackMs) return ahead(latest);
+      if (newest === undefined) return undefined;
       return newest <= latest.time - leastKeptMs ? undefined : young(latest.sequence, newest);
     },
   };
@@ -119,6 +121,11 @@ function shownFlaw(record: AuditRecord): Flaw | undefined {
 
 function young(sequence: number, time: number): Flaw {
   const message = `records up to ${new Date(time).toISOString()} are gone, and were less than ${leastKeptMs / 86_400_000} days old when record ${sequence} says that they were dropped: they were removed`;
+  return { broken: sequence, message };
+}
+
+function ahead({ sequence, time }: { readonly sequence: number; readonly time: number }): Flaw {
+  const message = `record ${sequence} says that it dropped old records on ${new Date(time).toISOString()}, which is yet to come. Young records may have gone with it`;
   return { broken: sequence, message };
 }
 

@@ -51,6 +51,8 @@ export interface TreeState {
   readonly head: ChainPoint | undefined;
   /** Leaves before this one are not all kept: those above them are. */
   readonly kept: number;
+  /** By the store's clock (ms since the epoch), where it knows what has to be older than that. */
+  readonly now?: number;
 }
 
 export interface AuditLog {

@@ -49,7 +49,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Loca
   const housekeeping = setInterval(() => void sweep(), housekeepingMs).unref();
   return {
     requests: createSqliteRequests({ database, append, clock, newId: ids, maxPendingPerAgent, onChange }),
-    audit: createSqliteAudit(database, append),
+    audit: createSqliteAudit(database, append, now),
     codes: createSqliteCodes(database, now),
     security: createSqliteSecurity({ database, append, now, onChange }),
     personas: createSqlitePersonas(database, now),

@@ -24,7 +24,7 @@ export function createAppend(seal: Seal, now: () => number): AppendSealed {
   };
 }
 
-export function createSqliteAudit(database: Database, append: AppendSealed): LocalStore['audit'] {
+export function createSqliteAudit(database: Database, append: AppendSealed, now: () => number): LocalStore['audit'] {
   const write = async <T>(work: (tx: Transaction) => T, commit = database.write): Promise<T> => {
     try {
       return await commit(work);
@@ -33,7 +33,7 @@ export function createSqliteAudit(database: Database, append: AppendSealed): Loc
     }
   };
   return {
-    tree: createSqliteTree(database, { headOf, append }),
+    tree: createSqliteTree(database, { headOf, append, now }),
     append: (draft) => write((tx) => append(tx, draft)),
     // Many at once, and of what only looked: the disk is waited for beside the thread that answers.
     appendAll: (drafts) =>

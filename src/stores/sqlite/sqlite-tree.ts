@@ -16,14 +16,15 @@ const growBatch = 1000;
 interface TreeDeps {
   readonly headOf: (tx: Transaction) => ChainPoint | undefined;
   readonly append: (tx: Transaction, draft: AuditDraft) => AuditRecord;
+  readonly now: () => number;
 }
 
-export function createSqliteTree(database: Database, { headOf, append }: TreeDeps): Required<Omit<TrailTree, 'pin' | 'begin'>> {
+export function createSqliteTree(database: Database, { headOf, append, now }: TreeDeps): Required<Omit<TrailTree, 'pin' | 'begin'>> {
   return {
     state: () =>
       database.read((tx) => {
         const head = headOf(tx);
-        return { ...logOf(tx), head, end: head?.sequence ?? 0, kept: 0 };
+        return { ...logOf(tx), head, end: head?.sequence ?? 0, kept: 0, now: now() };
       }),
     hashes: (level, from, count) =>
       database.read((tx) => tx.all(selectHashes, level, from, count).map(({ hash }) => Buffer.from(hash as Uint8Array).toString('hex'))),
