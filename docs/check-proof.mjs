@@ -13,11 +13,12 @@ if (file === undefined || key === undefined) fail('usage: node check-proof.mjs P
 const proof = JSON.parse(readFileSync(file, 'utf8'));
 const { size, root } = checkpoint(proof.checkpoint, key);
 if (proof.size !== size) fail(`the proof is for ${proof.size} records, its checkpoint for ${size}`);
+if (!Number.isSafeInteger(proof.from ?? proof.index)) fail('`from` or `index` is no whole number');
 const path = proof.path.map(bytes);
 
 if (proof.from !== undefined) {
   const from = Buffer.from(proof.from_root, 'base64');
-  if (!extends_(proof.from, size, path, from, root))
+  if (!goesOn(proof.from, size, { steps: path, fromRoot: from, top: root }))
     fail(`the ${size} records do not go on from the ${proof.from} with root ${proof.from_root}`);
   process.stdout.write(
     `ok: the trail of ${size} records goes on from the checkpoint of ${proof.from} records with root ${proof.from_root}\n`,
@@ -25,7 +26,7 @@ if (proof.from !== undefined) {
 } else {
   const leaf = proof.record === undefined ? bytes(proof.leaf) : sha256(Buffer.of(0), Buffer.from(proof.record));
   if (!leaf.equals(bytes(proof.leaf))) fail('the record is not the one that the proof is for');
-  if (!includes(leaf, proof.index, size, path, root)) fail('the record is not in the tree of the checkpoint');
+  if (!includes(leaf, proof.index, { count: size, steps: path, top: root })) fail('the record is not in the tree of the checkpoint');
   const what = proof.record ?? `the record with the hash ${proof.leaf} (it has left the trail)`;
   process.stdout.write(`ok: number ${proof.index + 1} of ${size} is ${what}\n`);
 }
@@ -57,7 +58,7 @@ function checkpoint(note, verifierKey) {
   return { size: Number(count), root: Buffer.from(hash, 'base64') };
 }
 
-function includes(leaf, index, count, steps, top) {
+function includes(leaf, index, { count, steps, top }) {
   if (!(index >= 0 && index < count)) return false;
   let hash = leaf;
   const isAtTop = climb(index, count - 1, steps, (step, isLeft) => {
@@ -66,8 +67,8 @@ function includes(leaf, index, count, steps, top) {
   return isAtTop && hash.equals(top);
 }
 
-function extends_(from, count, steps, fromRoot, top) {
-  if (from === 0 || from === count) return steps.length === 0 && (from === 0 || fromRoot.equals(top));
+function goesOn(from, count, { steps, fromRoot, top }) {
+  if (from === 0 || from === count) return steps.length === 0 && fromRoot.equals(from === 0 ? sha256() : top);
   if (!(from > 0 && from < count)) return false;
   const [first, ...rest] = Number.isInteger(Math.log2(from)) ? [fromRoot, ...steps] : steps;
   if (first === undefined) return false;
@@ -76,7 +77,7 @@ function extends_(from, count, steps, fromRoot, top) {
   const isAtTop = climb(at, last, rest, (step, isLeft) => {
     [old, now] = isLeft ? [node(step, old), node(step, now)] : [old, node(now, step)];
   });
-  return isAtTop && old.equals(fromRoot) && now.equals(top);
+  return [isAtTop, old.equals(fromRoot), now.equals(top)].every(Boolean);
 }
 
 function climb(start, end, steps, join) {
@@ -85,7 +86,7 @@ function climb(start, end, steps, join) {
     if (last === 0) return false;
     const isLeft = at % 2 === 1 || at === last;
     join(step, isLeft);
-    while (isLeft && at % 2 === 0 && at !== 0) [at, last] = [Math.floor(at / 2), Math.floor(last / 2)];
+    if (isLeft) while (at % 2 === 0 && at !== 0) [at, last] = [Math.floor(at / 2), Math.floor(last / 2)];
     [at, last] = [Math.floor(at / 2), Math.floor(last / 2)];
   }
   return last === 0;
