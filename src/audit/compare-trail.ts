@@ -14,12 +14,24 @@ import { readerOf } from './verify-tree.ts';
  */
 export async function compareTrail(audit: ReadTrail, seen: SeenTrail): Promise<ChainVerdict> {
   const verdict = await compareRecords(audit, seen);
-  if (!verdict.ok || seen.checkpoint === undefined) return verdict;
+  const { checkpoints = [] } = seen;
+  const newest = checkpoints.at(-1);
+  if (!verdict.ok || newest === undefined) return verdict;
   if (audit.tree === undefined) return otherKind('one without a tree', 'one with a tree');
-  const flaw = await checkpointFlaw(audit.tree, seen.checkpoint);
+  const flaw = await firstFlaw(audit.tree, checkpoints);
+  const others = checkpoints.length === 1 ? '' : `, and from all ${checkpoints.length} of the list`;
   return flaw === undefined
-    ? { ...verdict, message: `${verdict.message}; it goes on from the checkpoint of ${seen.checkpoint.size} records` }
+    ? { ...verdict, message: `${verdict.message}; it goes on from the checkpoint of ${newest.size} records${others}` }
     : failed(verdict.records, flaw);
+}
+
+/** Each by itself: who rewrote the trail may have added a checkpoint of it to those that somebody kept. The newest first. */
+export async function firstFlaw(tree: TrailTree, checkpoints: readonly Checkpoint[]): Promise<string | undefined> {
+  for (const checkpoint of checkpoints.toReversed()) {
+    const flaw = await checkpointFlaw(tree, checkpoint);
+    if (flaw !== undefined) return flaw;
+  }
+  return undefined;
 }
 
 async function compareRecords(audit: ReadTrail, { points, chains }: SeenTrail): Promise<ChainVerdict> {

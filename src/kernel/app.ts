@@ -170,8 +170,8 @@ export interface SeenTrail {
   readonly points: readonly ChainPoint[];
   /** Of a trail with a chain per writer: the newest record of each. */
   readonly chains: readonly ChainAnchor[];
-  /** Of a trail that is one chain: goes on being comparable when its records have left. */
-  readonly checkpoint?: Checkpoint;
+  /** What its tree was, each time that somebody kept it: goes on being comparable when the records have left. Absent, or empty: never. */
+  readonly checkpoints?: readonly Checkpoint[];
 }
 
 /** What somebody keeps of a trail that is one chain: its newest record, and what its tree was. */

@@ -152,36 +152,40 @@ export async function verifyExport(file: string, trusted: readonly ApproverKey[]
  * @throws {Fault} `cannot_read`, `bad_export`, `bad_checkpoint`
  */
 export async function seenBefore(place: string, trusted: readonly ApproverKey[]): Promise<SeenTrail> {
-  const checkpoint = await checkpointIn(place);
-  return checkpoint === undefined ? seenInExport(place, trusted) : { points: [], chains: [], checkpoint };
+  const checkpoints = await checkpointsAt(place);
+  return checkpoints === undefined ? seenInExport(place, trusted) : { points: [], chains: [], checkpoints };
 }
 
-/** So much of the end of a list of checkpoints is looked at, in bytes. */
-const checkpointBytes = 64 * 1024;
+/** So many of a list are compared: half of them the newest, and of those before every so manieth. */
+const mostCompared = 2_000;
 
-/** The newest of a list, as a witness keeps it; undefined for an export, which begins with a record. */
-async function checkpointIn(place: string): Promise<Checkpoint | undefined> {
-  const text = place.includes('\n') ? place : await endOfList(place);
+/** All of a list, as a witness keeps it; undefined for an export, which begins with a record. */
+async function checkpointsAt(place: string): Promise<readonly Checkpoint[] | undefined> {
+  const text = place.includes('\n') ? place : await listIn(place);
   if (text === undefined) return undefined;
-  const checkpoint = checkpointsIn(text).at(-1);
-  if (checkpoint !== undefined) return checkpoint;
+  const listed = checkpointsIn(text);
+  if (listed.length > 0) return thinned(listed);
   throw new Fault('bad_checkpoint', 'this is neither a checkpoint nor an export', {
     audience: 'user',
     next: 'name what `banksman audit checkpoint` or `banksman audit export` wrote',
   });
 }
 
+function thinned(listed: readonly Checkpoint[]): readonly Checkpoint[] {
+  const newest = listed.slice(-mostCompared / 2);
+  const older = listed.slice(0, -mostCompared / 2);
+  const step = Math.max(1, Math.ceil(older.length / (mostCompared / 2)));
+  return [...older.filter((_one, at) => at % step === 0), ...newest];
+}
+
 /** undefined for an export, and for what cannot be read, which is said where it is read as one. */
-async function endOfList(file: string): Promise<string | undefined> {
+async function listIn(file: string): Promise<string | undefined> {
   try {
     const handle = await openFile(file);
     try {
-      const { size } = await handle.stat();
       const { bytesRead, buffer } = await handle.read({ buffer: Buffer.alloc(1), position: 0 });
       if (bytesRead === 0 || buffer.toString() === '{') return undefined;
-      const from = Math.max(0, size - checkpointBytes);
-      const end = await handle.read({ buffer: Buffer.alloc(size - from), position: from });
-      return end.buffer.toString('utf8', 0, end.bytesRead);
+      return await handle.readFile('utf8');
     } finally {
       await handle.close();
     }

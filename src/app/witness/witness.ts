@@ -7,7 +7,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkpointFlaw } from '#audit/compare-trail';
+import { firstFlaw } from '#audit/compare-trail';
 import { consistencyPath } from '#audit/merkle';
 import { isSignedBy, parseCheckpoint, parseNote, parseVerifierKey } from '#audit/signed-note';
 import { readerOf } from '#audit/verify-tree';
@@ -32,30 +32,29 @@ export interface Sending extends SignedCheckpoint {
 export type Send = (sending: Sending) => Promise<string | undefined>;
 
 /** @throws {Fault} `witness_differs` where the trail does not go on from what the witness has: the trail was set back or rewritten, or the witness's copy was */
-export async function requireContinued(tree: TrailTree, seen: Checkpoint | undefined): Promise<void> {
-  const flaw = seen && (await checkpointFlaw(tree, seen));
+async function requireContinued(tree: TrailTree, seen: readonly Checkpoint[]): Promise<void> {
+  const flaw = await firstFlaw(tree, seen);
   if (flaw !== undefined) throw differs(flaw);
 }
 
-export function differs(why: string): Fault {
+function differs(why: string): Fault {
   return new Fault('witness_differs', why, { next: 'keep the store’s file and what the witness has, and find out who changed which' });
 }
 
-/** Checkpoints of one trail in a list of signed notes, oldest first. What is none is left out. */
-export function checkpointsIn(list: string, origin?: string): readonly Checkpoint[] {
+/** The checkpoints in a list of signed notes, oldest first. What is none is left out. */
+export function checkpointsIn(list: string): readonly Checkpoint[] {
   const parts = list.split('\n\n');
-  const notes = parts.flatMap((text, at) => {
+  return parts.flatMap((text, at) => {
     const note = parseNote(`${text.replace(/^\n+/, '')}\n\n${parts[at + 1]?.trimEnd() ?? ''}\n`);
     const checkpoint = note && parseCheckpoint(note);
     return checkpoint === undefined ? [] : [checkpoint];
   });
-  return origin === undefined ? notes : notes.filter((note) => note.origin === origin);
 }
 
 /** So much of the list's end is looked at. */
 const lookBytes = 64 * 1024;
 
-/** A list of checkpoints elsewhere, only ever added to: another disk, a share, a path that another user or a write-once mount keeps. */
+/** A list of one trail's checkpoints elsewhere, only ever added to: another disk, a share, a path that another user or a write-once mount keeps. */
 export function sendToFile(file: string): Send {
   return async ({ tree, checkpoint, note }) => {
     const handle = await open(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0), 0o600);
@@ -63,9 +62,9 @@ export function sendToFile(file: string): Send {
       const { size } = await handle.stat();
       const from = Math.max(0, size - lookBytes);
       const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(size - from), position: from });
-      const last = checkpointsIn(buffer.toString('utf8', 0, bytesRead), checkpoint.origin).at(-1);
-      await requireContinued(tree, last);
-      if (last?.size === checkpoint.size) return undefined;
+      const listed = checkpointsIn(buffer.toString('utf8', 0, bytesRead));
+      await requireContinued(tree, listed);
+      if (listed.at(-1)?.size === checkpoint.size) return undefined;
       await handle.appendFile(`${size === 0 ? '' : '\n'}${note}`);
       await handle.sync();
       return undefined;
@@ -87,9 +86,9 @@ export function sendToGit(remote: string, branch: string, folder: string): Send 
     await runGit(['init', '-q', '--bare', folder], signal);
     const parent = await newest(git, remote, branch);
     if (parent !== undefined) {
-      const last = checkpointsIn(await git(['show', `${parent}:${branchFile}`]), checkpoint.origin).at(-1);
-      await requireContinued(tree, last);
-      if (last?.size === checkpoint.size) return undefined;
+      const newestKept = checkpointsIn(await git(['show', `${parent}:${branchFile}`]));
+      await requireContinued(tree, newestKept);
+      if (newestKept.at(-1)?.size === checkpoint.size) return undefined;
     }
     const blob = (await git(['hash-object', '-w', '--stdin'], note)).trim();
     const listing = (await git(['mktree'], `100644 blob ${blob}\t${branchFile}\n`)).trim();
@@ -164,8 +163,9 @@ export function sendToTimestamp(url: string, folder: string): Send {
       redirect: 'error',
       headers: { 'content-type': 'application/timestamp-query' },
     });
-    const reply = Buffer.from(await answer.arrayBuffer());
-    if (!answer.ok || reply.length > mostStamp) throw stampFailed(url, `answered ${answer.status} with ${reply.length} bytes`);
+    const reply = await bodyOf(answer, mostStamp);
+    if (reply.length > mostStamp) throw stampFailed(url, `answered with more than ${mostStamp} bytes`);
+    if (!answer.ok) throw stampFailed(url, `answered ${answer.status} with ${reply.length} bytes`);
     const status = statusOf(reply);
     if (status === undefined || status > 1)
       throw stampFailed(url, status === undefined ? 'answered what is no time stamp' : `refused (status ${status})`);
@@ -275,18 +275,19 @@ async function post(url: string, { tree, checkpoint, note, signal }: Sending, ol
   const path = old > checkpoint.size ? [] : await consistencyPath(readerOf(tree), old, checkpoint.size);
   const body = [`old ${old}`, ...path.map((hash) => hash.toString('base64')), '', note].join('\n');
   const answer = await fetch(`${url.replace(/\/$/, '')}/add-checkpoint`, { method: 'POST', body, signal, redirect: 'error' });
-  return { status: answer.status, text: (await textOf(answer)).slice(0, mostCosignatures) };
+  return { status: answer.status, text: (await bodyOf(answer, mostCosignatures)).toString('utf8', 0, mostCosignatures) };
 }
 
-async function textOf({ body }: Response): Promise<string> {
+/** Nobody fills this process: where there is more than `most`, the rest is not read. */
+async function bodyOf({ body }: Response, most: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body ?? []) {
     chunks.push(chunk);
     bytes += chunk.byteLength;
-    if (bytes > mostCosignatures) break;
+    if (bytes > most) break;
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
 function shortly(text: string): string {

@@ -1,6 +1,7 @@
 /** Checkpoints go to witnesses of every kind, and each finds a trail that was set back or rewritten. */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -44,6 +45,13 @@ async function bench() {
       copyFileSync(join(folder, 'older.db'), file);
       store = await openTestStore({ file });
     },
+    /** Takes the store away, and what is remembered of the witnesses with it. */
+    begin: async () => {
+      await store.close();
+      for (const name of [file, `${file}-wal`, `${file}-shm`, join(stateDir, 'witnessed.json')]) rmSync(name, { force: true });
+      store = await openTestStore({ file });
+      await write(store, 9);
+    },
   };
 }
 
@@ -51,6 +59,7 @@ async function write(store: Store, count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) await store.audit.append({ name: 'tool.finished', attributes: { index } });
 }
 
+const another = { state: 'failed', message: expect.stringContaining('another trail') };
 const older = { state: 'failed', message: expect.stringContaining('older copy') };
 
 describe('a file elsewhere', () => {
@@ -67,6 +76,30 @@ describe('a file elsewhere', () => {
     await putBack();
     expect(await send(witnesses)).toMatchObject([older]);
     expect(checkpointsIn(readFileSync(file, 'utf8'))).toHaveLength(2);
+  });
+
+  it('shows a store that was made anew, and gets nothing of it', async () => {
+    const { folder, send, begin } = await bench();
+    const witnesses = [{ file: join(folder, 'elsewhere') }];
+    expect(await send(witnesses)).toMatchObject([{ state: 'ok' }]);
+    await begin();
+    expect(await send(witnesses)).toMatchObject([another]);
+    expect(checkpointsIn(readFileSync(join(folder, 'elsewhere'), 'utf8'))).toHaveLength(1);
+    // What a person gives it then.
+    expect(await send([{ file: join(folder, 'new-list') }])).toMatchObject([{ state: 'ok' }]);
+  });
+
+  it('shows a rewritten trail, though its checkpoint was added to the list', async () => {
+    const { folder, log, write: more, send, copy, putBack } = await bench();
+    const file = join(folder, 'elsewhere');
+    await send([{ file }]);
+    copy();
+    await more(300);
+    await send([{ file }]);
+    await putBack();
+    await more(400);
+    appendFileSync(file, `\n${(await log().checkpoint()).note}`);
+    expect(await send([{ file }])).toMatchObject([{ state: 'failed', message: expect.stringContaining('rewritten') }]);
   });
 
   it('that cannot be written is said with since when, and gets the next one', async () => {
@@ -136,8 +169,8 @@ describe('a witness over HTTP', () => {
 });
 
 describe('a Git remote', () => {
-  it('gets a commit for each checkpoint on top of the last, and shows an older copy', async () => {
-    const { folder, write: more, send, copy, putBack } = await bench();
+  it('gets a commit for each checkpoint on top of the last, and shows an older copy and a store that was made anew', async () => {
+    const { folder, write: more, send, copy, putBack, begin } = await bench();
     const remote = join(folder, 'remote.git');
     const git = (...args: readonly string[]) => execFileSync('git', ['-C', remote, ...args], { encoding: 'utf8' });
     execFileSync('git', ['init', '-q', '--bare', remote]);
@@ -151,6 +184,8 @@ describe('a Git remote', () => {
     expect(checkpointsIn(git('show', 'checkpoints:checkpoint'))).toMatchObject([{ size: 6 }]);
     await putBack();
     expect(await send(witnesses)).toMatchObject([older]);
+    await begin();
+    expect(await send(witnesses)).toMatchObject([another]);
   });
 
   it('that is not there has failed, and one that would run a program is no remote', async () => {
@@ -194,6 +229,10 @@ describe('a time stamp server', () => {
     expect(await send([{ timestamp: refusing }])).toMatchObject([{ state: 'warning', message: expect.stringContaining('status 2') }]);
     const other = await serve(() => ({ status: 200, body: 'hello' }));
     expect(await send([{ timestamp: other }])).toMatchObject([{ state: 'warning', message: expect.stringContaining('no time stamp') }]);
+    const endless = await serveEndlessly();
+    expect(await send([{ timestamp: endless }])).toMatchObject([
+      { state: 'warning', message: expect.stringContaining('more than 65536 bytes') },
+    ]);
   });
 });
 
@@ -224,9 +263,24 @@ describe('a process that stays', () => {
 });
 
 /** Takes requests and never answers. */
-async function serveNothing(onRequest: () => void): Promise<string> {
-  const { createServer } = await import('node:http');
-  const server = createServer(onRequest);
+function serveNothing(onRequest: () => void): Promise<string> {
+  return serveRaw(onRequest);
+}
+
+/** Answers as long as anybody reads. */
+function serveEndlessly(): Promise<string> {
+  const zeros = Buffer.alloc(64 * 1024);
+  return serveRaw((_request, response) => {
+    const goOn = (): void => {
+      while (response.write(zeros));
+    };
+    response.on('drain', goOn).on('error', () => undefined);
+    goOn();
+  });
+}
+
+async function serveRaw(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.closeAllConnections();

@@ -1,6 +1,6 @@
 /** Checkpoints and proofs through the command line: what somebody who kept one finds, and what a script without Banksman says. */
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -112,6 +112,31 @@ describe('a checkpoint', () => {
   });
 });
 
+describe('a list of checkpoints', () => {
+  it('shows a rewritten trail and one made anew, whatever was added to it since', async () => {
+    keepStore();
+    const list = join(bench.folder, 'list');
+    writeFileSync(list, await checkpoint());
+    const old = join(bench.folder, 'older-still.db');
+    copyFileSync(store(), old);
+    await callSome(2);
+    appendFileSync(list, `\n${await checkpoint()}`);
+    expect(await bench.run(['audit', 'verify', '--since', list])).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/goes on from the checkpoint of \d+ records, and from all 2 of the list/),
+    });
+    for (const [place, found] of [
+      [old, 'rewritten'],
+      [undefined, 'another trail'],
+    ] as const) {
+      putIn(place);
+      await callSome(4);
+      appendFileSync(list, `\n${await checkpoint()}`);
+      expect(await bench.run(['audit', 'verify', '--since', list])).toMatchObject({ status: 1, stdout: expect.stringContaining(found) });
+    }
+  });
+});
+
 describe('the trail as static files', () => {
   it('is written, and added to', async () => {
     const folder = join(bench.folder, 'tiles');
@@ -153,6 +178,8 @@ describe('a proof', () => {
     const bad = {
       record: { ...proof, record: String(proof['record']).replace('"version":1', '"version":2') },
       index: { ...proof, index: 0 },
+      // In JavaScript `'1' + 1` is another number than the one that is proven.
+      text: { ...proof, index: '1' },
       size: { ...proof, size: Number(proof['size']) + 1 },
       path: { ...proof, path: proof.path.map((hash, at) => (at === 1 ? flipped(hash) : hash)) },
       shorter: { ...proof, path: proof.path.slice(1) },
@@ -173,7 +200,8 @@ describe('a proof', () => {
     const proof = JSON.parse((await bench.run(['audit', 'prove', '--since', note])).stdout) as Record<string, unknown>;
     expect(check(proof)).toMatchObject({ status: 0, said: expect.stringContaining('goes on from') });
     const root = Buffer.alloc(32, 1).toString('base64');
-    expect(check({ ...proof, from_root: root })).toMatchObject({ status: 1 });
+    for (const changed of [{ from_root: root }, { from: 0, from_root: root, path: [] }, { from: Number(proof['from']) + 0.5 }])
+      expect([changed, check({ ...proof, ...changed }).status]).toEqual([changed, 1]);
     const lines = note.split('\n');
     const forged = [lines[0], lines[1], root, ...lines.slice(3)].join('\n');
     expect(await bench.run(['audit', 'prove', '--since', forged])).toMatchObject({

@@ -35,7 +35,7 @@ function treeOf({ audit: { tree } }: ValkeyStore): TrailTree {
 }
 
 const logOf = (store: ValkeyStore) => trailLog(store.audit, { stateDir: temporaryFolder() });
-const since = (checkpoint: Checkpoint) => ({ points: [], chains: [], checkpoint });
+const since = (checkpoint: Checkpoint) => ({ points: [], chains: [], checkpoints: [checkpoint] });
 
 async function goesOn(store: ValkeyStore, old: Checkpoint): Promise<boolean> {
   const tree = treeOf(store);

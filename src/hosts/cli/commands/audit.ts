@@ -87,7 +87,7 @@ async function prove(words: readonly string[], options: CommandOptions): Promise
     return 0;
   }
   operands(words, []);
-  const { checkpoint: seen } = await seenBefore(since, []);
+  const seen = (await seenBefore(since, [])).checkpoints?.at(-1);
   if (seen === undefined) throw badUsage('`prove --since` takes a checkpoint, not an export');
   printJson(await withApp(options, (app) => app.audit.proveSince(seen)));
   return 0;

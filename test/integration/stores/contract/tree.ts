@@ -33,7 +33,7 @@ async function goesOn(tree: TrailTree, old: Checkpoint): Promise<boolean> {
   return verifyConsistency({ from: old.size, size: now.size, path, fromRoot, root });
 }
 
-const since = (checkpoint: Checkpoint) => ({ points: [], chains: [], checkpoint });
+const since = (checkpoint: Checkpoint) => ({ points: [], chains: [], checkpoints: [checkpoint] });
 
 export function treeContract(makeHarness: MakeHarness): void {
   describe('the tree of the trail', () => {
