@@ -16,7 +16,7 @@ import { planControls } from './plans/plan-progress.ts';
 import { type actionTiers, modelTiers, type SecurityLevel, securityLevels } from './tiers.ts';
 
 /** Counts up when a message changes its meaning: both sides must have the same. */
-export const wireProtocol = 1;
+export const wireProtocol = 2;
 
 /** What a client with another one is told. @param version the service's own */
 export function otherProtocolWords(version: string, client: { readonly protocol: number; readonly version: string }): string {

@@ -291,7 +291,7 @@ function speak(file, requestId) {
       );
     });
     const send = (message) => socket.write(`${JSON.stringify(message)}\n`);
-    send({ kind: 'hello', protocol: 1, version: 'raw' });
+    send({ kind: 'hello', protocol: 2, version: 'raw' });
     for (const [index, method] of methods.entries()) send({ kind: 'call', id: index + 1, method, values: [requestId, 'approve', true] });
   });
 }

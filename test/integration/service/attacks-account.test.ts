@@ -9,7 +9,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { LocalApp } from '#app/create-app';
 import { generateApproverKey } from '#app/for-hosts';
-import { answeredElsewhere, wireMethods } from '#kernel/wire';
+import { answeredElsewhere, wireMethods, wireProtocol } from '#kernel/wire';
 import { programOf } from './hostile.ts';
 import { type Machine, startMachine, whyNoUsers } from './os-users.ts';
 
@@ -200,7 +200,7 @@ describe.skipIf(whyNoUsers !== undefined)(`the agents’ account${whyNoUsers ===
     const own = join(machine.folder, alice, 'sockets');
     const said = await asAlice<string>(
       `fs.mkdirSync(args.own, { mode: 0o700 });
-       const server = net.createServer((socket) => socket.on('data', () => socket.write(JSON.stringify({ kind: 'welcome', protocol: 1, version: 'x', user: 'root', config: {}, clusters: ['demo'], level: 'relaxed', requireSandbox: false, storeLocation: 'mine' }) + '\\n')));
+       const server = net.createServer((socket) => socket.on('data', () => socket.write(JSON.stringify({ kind: 'welcome', protocol: ${wireProtocol}, version: 'x', user: 'root', config: {}, clusters: ['demo'], level: 'relaxed', requireSandbox: false, storeLocation: 'mine' }) + '\\n')));
        await new Promise((resolve) => server.listen(path.join(args.own, me + '.sock'), resolve));
        process.env.BANKSMAN_SERVICE = args.own;
        const link = await connect();

@@ -1,6 +1,7 @@
 /** What one user's program can do to the service and to the other users through its own socket: lies, forged records, floods, half messages. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { LocalApp } from '#app/create-app';
+import { wireProtocol } from '#kernel/wire';
 import { programOf } from './hostile.ts';
 import { type Machine, startMachine, whyNoUsers } from './os-users.ts';
 
@@ -173,7 +174,7 @@ describe.skipIf(whyNoUsers !== undefined)(`one user’s socket${whyNoUsers === u
       'the same id twice',
       `'{"kind":"call","id":1,"method":"doctor","values":[]}\\n{"kind":"call","id":1,"method":"doctor","values":[]}\\n'`,
     ],
-    ['a second hello', `'{"kind":"hello","protocol":1,"version":"x"}\\n'`],
+    ['a second hello', `'{"kind":"hello","protocol":${wireProtocol},"version":"x"}\\n'`],
     ['bytes that are no text', `Buffer.from([0xff, 0xfe, 0x00, 0x0a])`],
     ['a message without end', `Buffer.alloc(3 * 2 ** 20, 0x20)`],
   ])('%s ends at most its own connection', async (_what, bytes) => {

@@ -1,5 +1,6 @@
 /** Programs of the agents' account: what they open, send and write is done as that user of the operating system, in a process of theirs. */
 import { join } from 'node:path';
+import { wireProtocol } from '#kernel/wire';
 import type { Machine } from './os-users.ts';
 
 /** A client of one's own making, which says whatever it likes. Spoken by the programs below, so it imports nothing of ours. */
@@ -8,7 +9,7 @@ const fs = require('node:fs'), net = require('node:net'), os = require('node:os'
 const { execFileSync, spawnSync } = require('node:child_process');
 const me = os.userInfo().username;
 const socketOf = (user) => path.join(process.env.BANKSMAN_SERVICE, user + '.sock');
-async function connect({ user = me, hello = { kind: 'hello', protocol: 1, version: 'own' } } = {}) {
+async function connect({ user = me, hello = { kind: 'hello', protocol: ${wireProtocol}, version: 'own' } } = {}) {
   const socket = net.connect(socketOf(user));
   const messages = [], waiting = new Set();
   let rest = '', id = 0;

@@ -8,7 +8,7 @@ import { cliAgent } from '#app/for-hosts';
 import { connectService } from '#connectors/service/service-link';
 import type { App } from '#kernel/app';
 import type { RequestRecord } from '#kernel/approval/request';
-import { wireLimits } from '#kernel/wire';
+import { wireLimits, wireProtocol } from '#kernel/wire';
 import { cacheFolder } from '../../../scripts/lib/cache-folder.mjs';
 import { call, guestStatus } from '../app/support.ts';
 import { rawClient, type ServiceWorld, startService } from './support.ts';
@@ -271,9 +271,10 @@ describe('tools of the workspace', () => {
 });
 
 describe('bad input', () => {
-  it('another version is refused by name, on both sides', async () => {
+  // 1: what a cluster says now was plain text there, which this version's clients do not read.
+  it.each([1, 99])('another version is refused by name, on both sides (%i)', async (protocol) => {
     const client = await rawClient(service.socketOf('carol'), false);
-    client.send({ kind: 'hello', protocol: 99, version: '9.0.0' });
+    client.send({ kind: 'hello', protocol, version: '9.0.0' });
     expect(await client.until(({ kind }) => kind === 'refusal')).toMatchObject({
       fault: { code: 'service_version', message: expect.stringContaining('9.0.0') },
     });
@@ -283,7 +284,7 @@ describe('bad input', () => {
   it.each([
     ['no JSON', 'hello\n'],
     ['a call before hello', `${JSON.stringify({ kind: 'call', id: 1, method: 'doctor', values: [] })}\n`],
-    ['another key', `${JSON.stringify({ kind: 'hello', protocol: 1, version: 'x', user: 'root' })}\n`],
+    ['another key', `${JSON.stringify({ kind: 'hello', protocol: wireProtocol, version: 'x', user: 'root' })}\n`],
     ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x0a])],
   ])('%s ends the connection', async (_what, bytes) => {
     const client = await rawClient(service.socketOf('carol'), false);

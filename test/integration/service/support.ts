@@ -8,7 +8,7 @@ import type { LocalApp } from '#app/create-app';
 import { connectApp } from '#app/remote-app';
 import { serveUsers, type UserServer } from '#hosts/service/serve-users';
 import type { App } from '#kernel/app';
-import type { ServiceMessage } from '#kernel/wire';
+import { type ServiceMessage, wireProtocol } from '#kernel/wire';
 import { startWorld, type World } from '../app/support.ts';
 
 export interface ServiceWorld {
@@ -145,7 +145,7 @@ export async function rawClient(file: string, hello = true): Promise<RawClient> 
     },
   };
   if (!hello) return client;
-  client.send({ kind: 'hello', protocol: 1, version: 'raw' });
+  client.send({ kind: 'hello', protocol: wireProtocol, version: 'raw' });
   await client.until(({ kind }) => kind === 'welcome');
   return client;
 }
