@@ -78,8 +78,8 @@ async function opinionOf(node: Endpoint, master: string, ask: Dial): Promise<Opi
   const client = await ask(node);
   try {
     const fields = pairsOf(await client.call('SENTINEL', 'MASTER', master));
-    const [host, port] = [fields.get('ip'), Number(fields.get('port'))];
-    if (host === undefined || !(port > 0)) throw new Error('no address');
+    const [host = '', port] = [fields.get('ip'), Number(fields.get('port'))];
+    if (host === '' || !isPort(port)) throw new Error('no address');
     return { host, port, epoch: Number(fields.get('config-epoch') ?? 0) };
   } finally {
     client.disconnect();
@@ -137,6 +137,8 @@ async function follow(seed: Endpoint, dial: Dial): Promise<{ readonly client: Re
   }
 }
 
+const isPort = (port: number): boolean => Number.isInteger(port) && port > 0 && port < 65_536;
+
 export interface Redirection {
   readonly kind: 'ASK' | 'MOVED';
   readonly endpoint: Endpoint;
@@ -145,6 +147,6 @@ export interface Redirection {
 /** `MOVED 3999 127.0.0.1:6381`; without a host it is the one that was asked. */
 export function redirectionOf(thrown: unknown, asked: Endpoint): Redirection | undefined {
   const [, kind, host = '', port] = (isReply(thrown) ? /^(ASK|MOVED) \d+ (.*):(\d+)$/.exec((thrown as Error).message) : null) ?? [];
-  if (kind !== 'ASK' && kind !== 'MOVED') return undefined;
+  if ((kind !== 'ASK' && kind !== 'MOVED') || !isPort(Number(port))) return undefined;
   return { kind, endpoint: { host: host === '' || host === '?' ? asked.host : host, port: Number(port) } };
 }

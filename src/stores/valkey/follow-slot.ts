@@ -4,9 +4,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command, Redis } from 'iovalkey';
+import { Fault } from '#kernel/errors';
+import { say } from '#kernel/text/message';
 import { type Redirection, redirectionOf } from './find-primary.ts';
 import type { Endpoint } from './store-url.ts';
-import { isRedirected } from './valkey-faults.ts';
+import { isRedirected, isReply } from './valkey-faults.ts';
 
 export interface Following {
   /** Another node, as the same user. */
@@ -15,6 +17,8 @@ export interface Following {
   readonly limitMs: number;
   /** The slot has arrived elsewhere: the next use should connect there. */
   onMoved(): void;
+  /** For faults. */
+  readonly location: string;
 }
 
 type Words = readonly [name: string, ...args: (string | Buffer | number)[]];
@@ -24,13 +28,13 @@ interface OpenTransaction {
   refused?: Error;
 }
 
-const pauseMs = 25;
+export const pauseMs = 25;
 
 /**
  * `ASK` leads to the other node, for that one command; so does `MOVED`, for a transaction, too. What else is refused is tried again until `limitMs`.
  *
- * INVARIANT: what is watched belongs to this connection. A `WATCH` is tried again here alone, and a transaction that was refused after one counts as one whose
- * watched key had changed: its caller looks again. Nor is anything of a pipeline followed, whose answers would lose their order.
+ * INVARIANT: what is watched belongs to this connection. A `WATCH` is tried again here alone, and a transaction that was refused after one is its caller's to
+ * try again (`createTurn`): nothing is watched any more. Nor is anything of a pipeline followed, whose answers would lose their order.
  */
 export function followSlot(client: Redis, following: Following): void {
   const paths = createPaths(client, following);
@@ -88,21 +92,23 @@ function onRefusedTransaction(paths: Paths, transaction: OpenTransaction, wasWat
   return async (thrown) => {
     const cause = transaction.refused ?? thrown;
     if (!isRedirected(cause)) throw thrown;
-    if (!wasWatched) return paths.pursue(cause, transaction.commands).catch((last) => Promise.reject(isRedirected(last) ? thrown : last));
-    if (cause.message.startsWith('MOVED')) throw thrown;
-    await sleep(pauseMs);
-    return null;
+    if (wasWatched) throw cause;
+    return paths.pursue(cause, transaction.commands).catch((last) => Promise.reject(isRedirected(last) ? thrown : last));
   };
 }
 
 /** Replicas of each node that has changed something for this connection must have it, too. */
 function waitElsewhere(paths: Paths, command: Command, words: Words): void {
-  const nodes = paths.others();
+  const nodes = paths.toAsk();
   if (nodes.length === 0) return;
   const { resolve } = command;
   command.resolve = (mine: unknown) => {
-    void Promise.all(nodes.map(async (node) => (await node).callBuffer(...words))).then(
-      (counts) => resolve([mine, ...counts].reduce(fewest)),
+    const counts = nodes.map(({ node, hasChanged }) =>
+      // One that has ended with nothing to wait for says nothing.
+      node.callBuffer(...words).catch((thrown: Error) => (hasChanged || isReply(thrown) ? Promise.reject(thrown) : mine)),
+    );
+    void Promise.all(counts).then(
+      (all) => resolve([mine, ...all].reduce(fewest)),
       (thrown: Error) => command.reject(thrown),
     );
   };
@@ -139,12 +145,14 @@ function createPaths(client: Redis, following: Following): Paths {
   const elsewhere = async (refused: Error, commands: readonly Words[]): Promise<{ readonly reply: unknown } | undefined> => {
     const to = whereTo(refused, asked, commands);
     if (to?.kind === 'MOVED') following.onMoved();
-    const node = to && (await nodes.reach(to.endpoint));
+    const onlyLooks = commands.every(([name]) => looks.has(name));
+    const node = to && (await nodes.reach(to.endpoint, onlyLooks));
     if (!node) return undefined;
     try {
       return { reply: await sendTogether(node, to.kind === 'ASK' ? [['asking'], ...commands] : commands) };
     } catch (thrown) {
-      if (isRedirected(thrown)) return undefined;
+      // The node may have closed the connection while nobody used it. Of a change nobody knows then whether it was made.
+      if (isRedirected(thrown) || (onlyLooks && !isReply(thrown))) return undefined;
       throw thrown;
     }
   };
@@ -182,34 +190,72 @@ function isFinal(refused: Error, stay: boolean): boolean {
   return !isRedirected(refused) || (stay && refused.message.startsWith('MOVED'));
 }
 
+/** What may be sent again where no answer came. */
+const looks: ReadonlySet<string> = new Set(
+  'exists get hget hmget hstrlen llen lrange mget sismember zcard zcount zrange zrangebyscore'.split(' '),
+);
+
 interface Nodes {
-  /** undefined: it cannot be reached now. */
-  reach(endpoint: Endpoint): Promise<Redis | undefined>;
-  others(): readonly Promise<Redis>[];
+  /** undefined: it cannot be reached now. @throws {Fault} `store_unavailable`: too many are named */
+  reach(endpoint: Endpoint, onlyLooks: boolean): Promise<Redis | undefined>;
+  /** Those whose replicas must follow. `hasChanged`: and have what was changed there since this was last asked. */
+  toAsk(): readonly { readonly node: Redis; readonly hasChanged: boolean }[];
   close(): void;
 }
 
-/** One connection for each: what it changed is waited for there. One that ended is not made again, so that nobody waits for another's changes. */
-function createNodes({ dial }: Following): Nodes {
-  const others = new Map<string, Promise<Redis>>();
+/** A slot is on two nodes at a time. Whoever names more than this is misconfigured, or no node: each of them would be told the role's password. */
+const mostNodes = 16;
+
+/**
+ * One connection for each. INVARIANT: a change is waited for on the connection that made it, also where that has ended meanwhile (the wait fails then); one
+ * that ended with nothing to wait for is made again.
+ */
+function createNodes({ dial, location }: Following): Nodes {
+  const named = new Set<string>();
+  const open = new Map<string, Promise<Redis>>();
+  const ready = new Set<Redis>();
+  const changed = new Set<Redis>();
+  const openTo = async (endpoint: Endpoint, name: string): Promise<Redis | undefined> => {
+    const node = open.get(name) ?? dial(endpoint);
+    open.set(name, node);
+    try {
+      const found = await node;
+      ready.add(found);
+      if (found.status === 'ready') return found;
+      ready.delete(found);
+    } catch {
+      // It is asked again at the next turn.
+    }
+    if (open.get(name) === node) open.delete(name);
+    return undefined;
+  };
   return {
-    reach: async (endpoint) => {
+    reach: async (endpoint, onlyLooks) => {
       const name = `${endpoint.host}:${endpoint.port}`;
-      const node = others.get(name) ?? dial(endpoint);
-      others.set(name, node);
-      try {
-        return await node;
-      } catch {
-        others.delete(name);
-        return undefined;
-      }
+      if (named.add(name).size > mostNodes) throw tooManyNodes(location);
+      const isKnown = open.has(name);
+      const node = (await openTo(endpoint, name)) ?? (isKnown ? await openTo(endpoint, name) : undefined);
+      if (node && !onlyLooks) changed.add(node);
+      return node;
     },
-    others: () => [...others.values()],
+    toAsk: () => {
+      const nodes = [...new Set([...ready, ...changed])].map((node) => ({ node, hasChanged: changed.has(node) }));
+      changed.clear();
+      return nodes.filter(({ node, hasChanged }) => hasChanged || node.status === 'ready');
+    },
     close: () => {
       // What is under way there ends first.
-      for (const node of others.values()) void node.then((found) => found.quit()).catch(() => undefined);
+      for (const node of open.values()) void node.then((found) => found.quit()).catch(() => undefined);
     },
   };
+}
+
+function tooManyNodes(location: string): Fault {
+  return new Fault(
+    'store_unavailable',
+    say`the store \`${location}\` names more than ${mostNodes} servers one after the other for its keys, so none of them is asked any more`,
+    { next: 'look at `CLUSTER SLOTS` and `CLUSTER NODES` there, and at who answers under these addresses' },
+  );
 }
 
 /** In one go, nothing between them. The reply of the last; where it was refused, what was refused first. */

@@ -18,7 +18,7 @@ import { countApproved, countPending, listRequests } from './list-requests.ts';
 import { answerRequest, endRequest } from './move-request.ts';
 import { createOpener } from './open-request.ts';
 import { createTrailReader } from './read-trail.ts';
-import { connect, type LinkOptions } from './role-link.ts';
+import { connect, type LinkOptions, patienceOf } from './role-link.ts';
 import { createSpentMarks } from './spent-marks.ts';
 import { createReplication, createTurn, execute, type StoreContext } from './store-context.ts';
 import { type CredentialSource, credentialsFile, parseStoreUrl, type ValkeyAddress, type ValkeyRole, valkeyRoles } from './store-url.ts';
@@ -158,7 +158,8 @@ function contextOf(options: ValkeyStoreOptions, { clock, ...parts }: Parts): Sto
   const newId = options.ids ?? (() => `req-${randomBytes(4).toString('hex')}`);
   const trail = createTrailReader({ connections, keys });
   const marks = createSpentMarks({ connections, keys, trail, now });
-  const turns = { adminTurn: createTurn(connections, 'admin'), trimmerTurn: createTurn(connections, 'log-trimmer') };
+  const patience = patienceOf({ timeoutMs: options.timeoutMs ?? defaultTimeoutMs });
+  const turns = { adminTurn: createTurn(connections, 'admin', patience), trimmerTurn: createTurn(connections, 'log-trimmer') };
   return {
     ...parts,
     ...turns,

@@ -173,11 +173,14 @@ export async function connect(
   }
 }
 
-/** Within the time of a command, so that what is tried again ends with what the server said. */
-function followingOf(options: LinkOptions, login: Partial<RedisOptions>): Pick<Following, 'dial' | 'limitMs'> {
+/** Within the time of a command, so that what is tried again ends with what the server said. In ms. */
+export const patienceOf = ({ timeoutMs }: Pick<LinkOptions, 'timeoutMs'>): number => timeoutMs * 0.8;
+
+function followingOf(options: LinkOptions, login: Partial<RedisOptions>): Omit<Following, 'onMoved'> {
   return {
     dial: (endpoint) => connect(options, { endpoint, login, test: async () => undefined }),
-    limitMs: options.timeoutMs * 0.8,
+    limitMs: patienceOf(options),
+    location: options.location,
   };
 }
 

@@ -1,17 +1,19 @@
 /** What every operation on the shared store needs. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'iovalkey';
 import type { AuditDraft } from '#kernel/audit-event';
 import { Fault } from '#kernel/errors';
 import { type Message, say } from '#kernel/text/message';
 import type { AuditChain } from './audit-chain.ts';
 import type { Connections } from './connections.ts';
+import { pauseMs } from './follow-slot.ts';
 import type { Keys } from './keys.ts';
 import type { TrailReader } from './read-trail.ts';
 import { type RoleLink, useLink } from './role-link.ts';
 import type { SpentMarks } from './spent-marks.ts';
 import type { ValkeyRole } from './store-url.ts';
-import { isReply } from './valkey-faults.ts';
+import { isRedirected, isReply } from './valkey-faults.ts';
 
 export interface StoreContext {
   readonly connections: Connections;
@@ -61,24 +63,42 @@ export async function execute(transaction: ReturnType<Redis['multi']>): Promise<
  */
 export type RoleTurn = <T>(work: (client: Redis) => Promise<T>) => Promise<T>;
 
-/** Connects at the first turn, so that a process which never answers never is an administrator. */
-export function createTurn(connections: Connections, role: ValkeyRole): RoleTurn {
+/**
+ * Connects at the first turn, so that a process which never answers never is an administrator.
+ * @param patienceMs how long `work` is done again that no node can take while a cluster's slot is on its way; 0: not at all
+ */
+export function createTurn(connections: Connections, role: ValkeyRole, patienceMs = 0): RoleTurn {
   let link: RoleLink | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   return (work) => {
     const next = turn.then(() => {
       link ??= connections.another(role);
       const own = link;
-      return useLink(own, work).catch((thrown: unknown) => {
-        // Its `WATCH` was refused, so nothing was changed, and the next connection leads to the slot's new owner.
+      const patient = (client: Redis) => untilArrived(client, work, patienceMs);
+      return useLink(own, patient).catch((thrown: unknown) => {
+        // Nothing was changed, and the next connection leads to the slot's new owner.
         const isElsewhere = thrown instanceof Fault && thrown.code === 'store_moved' && String(thrown.cause).includes('MOVED ');
-        if (isElsewhere) return useLink(own, work);
+        if (isElsewhere) return useLink(own, patient);
         throw thrown;
       });
     });
     turn = next.catch(() => undefined);
     return next;
   };
+}
+
+/** A refused transaction has done nothing, and what was watched is gone with it: all is looked at again. */
+async function untilArrived<T>(client: Redis, work: (client: Redis) => Promise<T>, patienceMs: number): Promise<T> {
+  const limit = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      return await work(client);
+    } catch (thrown) {
+      const isOnItsWay = isRedirected(thrown) && !(thrown as Error).message.startsWith('MOVED');
+      if (!isOnItsWay || performance.now() > limit || client.status !== 'ready') throw thrown;
+      await sleep(pauseMs);
+    }
+  }
 }
 
 // A change counts once enough replicas have it (`replicas=N` in the store URL).

@@ -1,10 +1,13 @@
 /** A cluster of three primaries and three replicas: all keys share a slot, and its owner is found, after fail-overs and moves, too. */
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { verifyTrail } from '#audit/verify-trail';
 import type { RequestRecord } from '#kernel/approval/request';
 import type { Fault } from '#kernel/errors';
 import type { ValkeyStore } from '#stores/valkey/open-valkey-store';
+import { startLiar } from './lying-node.ts';
 import { onceBack } from './once-back.ts';
+import { levelSetting } from './request-fixtures.ts';
 import { approved, createApprover, decisionBy, draftBy, opened } from './store-fixtures.ts';
 import { openTestValkey } from './valkey-fixtures.ts';
 import { type Cluster, startCluster } from './valkey-groups.ts';
@@ -102,6 +105,60 @@ describe('a cluster', { timeout: 300_000 }, () => {
     expect(await store.codes?.take(stayed.id)).toMatchObject({ code: { hash: 'hash' } });
   });
 
+  it('waits for its slot with a change of the settings, too, and makes it once', async () => {
+    const store = await openCluster({ timeoutMs: 60_000 });
+    const [from, to] = await ends();
+    // What is watched is there, so that only the transaction is refused.
+    for (const key of ['auto_approve_index', 'agents_paused']) await from.operator.set(`{molis}:config:${key}`, '[]');
+    await store.audit.append({ name: 'tool.finished', attributes: {} });
+    const move = await openMove(from, to);
+    await move.key('{molis}:log:events');
+    const before = await refusals(from);
+    const changed = store.security.setLevel(levelSetting('strict', Date.now()));
+    // More often than somebody is tried again who was slower than others.
+    await vi.waitFor(async () => expect((await refusals(from)) - before).toBeGreaterThan(60), { timeout: 60_000 });
+    await move.rest();
+    await changed;
+    expect(await onceBack(() => store.security.level())).toMatchObject({ signed: { payload: { level: 'strict' } } });
+    await to.operator.del('{molis}:config:agents_paused');
+  });
+
+  it('goes on where the node to which a slot moves has closed what was idle', async () => {
+    const store = await openCluster({ timeoutMs: 60_000 });
+    const moved = await opened(store, draftBy('mcp:idle'));
+    await store.codes?.put(moved.id, { salt: 'salt', hash: 'first' }, 60_000);
+    const [from, to] = await ends();
+    const move = await openMove(from, to);
+    for (const key of [`blocked:${moved.id}`, `config:one_time_code:${moved.id}`]) await move.key(`{molis}:${key}`);
+    expect((await store.requests.get(moved.id))?.status).toBe('pending');
+    await store.codes?.put(moved.id, { salt: 'salt', hash: 'second' }, 60_000);
+    // 0: it is not yet known here.
+    for (const pauseMs of [0, 200, 0, 200]) {
+      for (const user of ['mcp-agent', 'mcp-exec']) await to.operator.call('CLIENT', 'KILL', 'USER', user);
+      await sleep(pauseMs);
+      expect((await store.requests.get(moved.id))?.status).toBe('pending');
+    }
+    await to.operator.call('CLIENT', 'KILL', 'USER', 'mcp-admin');
+    await sleep(200);
+    await store.codes?.put(moved.id, { salt: 'salt', hash: 'third' }, 60_000);
+    await move.rest();
+    expect(await onceBack(async () => store.codes?.take(moved.id))).toMatchObject({ code: { hash: 'third' } });
+  });
+
+  it.each(['ASK', 'MOVED'] as const)('asks no more than some of those that a node names without end (%s)', async (kind) => {
+    const liar = await startLiar((await cluster.owner(nodeAt(0))).port);
+    const store = await openTestValkey(nodeAt(0), { url: `valkey+cluster://127.0.0.1:${liar.port}/0?prefix={molis}`, timeoutMs });
+    const { id } = await opened(store, draftBy(`mcp:${kind}`));
+    liar.lie(kind);
+    await expect(store.requests.get(id)).rejects.toMatchObject({
+      code: 'store_unavailable',
+      message: expect.stringContaining('16 servers'),
+    });
+    expect(liar.reached()).toBeLessThanOrEqual(40);
+    liar.lie(undefined);
+    expect(await onceBack(() => store.requests.get(id))).toMatchObject({ status: 'pending' });
+  });
+
   it('loses the slot’s owner, and its replica takes over', async () => {
     const [store, other] = [await openCluster(), await openCluster()];
     const [used, good] = [
@@ -120,6 +177,17 @@ describe('a cluster', { timeout: 300_000 }, () => {
     expect(await onceBack(() => verifyTrail(other.audit))).toMatchObject({ ok: true });
   });
 });
+
+/** Who has the slot, and another one. */
+async function ends(): Promise<readonly [from: ValkeyServer, to: ValkeyServer]> {
+  const from = await cluster.owner(nodeAt(0));
+  return [from, [nodeAt(0), nodeAt(1), nodeAt(2)].find((node) => node !== from) ?? from];
+}
+
+/** How many transactions a node has refused. */
+async function refusals({ operator }: ValkeyServer): Promise<number> {
+  return Number(/errorstat_EXECABORT:count=(\d+)/.exec(await operator.info('errorstats'))?.[1] ?? 0);
+}
 
 /** Tries until it fails for that reason. */
 async function onceOf(reason: string, work: () => Promise<unknown>): Promise<void> {
@@ -153,16 +221,18 @@ async function openMove(from: ValkeyServer, to: ValkeyServer): Promise<SlotMove>
   const key = async (name: string): Promise<void> => {
     await from.operator.call('MIGRATE', to.host, String(to.port), name, '0', '10000', 'AUTH2', 'operator', 'operator-pass');
   };
-  return {
-    key,
-    rest: async (between = async () => undefined) => {
-      for (;;) {
-        const [name] = (await from.operator.call('CLUSTER', 'GETKEYSINSLOT', slot, '1')) as readonly string[];
-        if (name === undefined) break;
-        await key(name);
-        await between();
-      }
-      for (const node of [to, from]) await node.operator.call('CLUSTER', 'SETSLOT', slot, 'NODE', target ?? '');
-    },
+  let isOver = false;
+  const rest = async (between = async (): Promise<void> => undefined): Promise<void> => {
+    for (;;) {
+      const [name] = (await from.operator.call('CLUSTER', 'GETKEYSINSLOT', slot, '1')) as readonly string[];
+      if (name === undefined) break;
+      await key(name);
+      await between();
+    }
+    for (const node of [to, from]) await node.operator.call('CLUSTER', 'SETSLOT', slot, 'NODE', target ?? '');
+    isOver = true;
   };
+  // The next test has the same cluster.
+  onTestFinished(() => (isOver ? undefined : rest()));
+  return { key, rest };
 }
