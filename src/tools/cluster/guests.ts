@@ -9,7 +9,7 @@ import { type Message, say } from '#kernel/text/message';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from '#kernel/tool';
 import { realSnapshots } from '../support/condition.ts';
 import { type PagingInput, pageOf } from '../support/paging.ts';
-import { guestOf } from '../support/targets.ts';
+import { guestNamed, guestOf } from '../support/targets.ts';
 import { guestNeeds, listOutcome } from '../support/visible.ts';
 
 export const getGuest = defineTool({
@@ -23,7 +23,7 @@ export const getGuest = defineTool({
   permission: 'data:read',
   outsideText: ['description', 'notes'],
   input: z.strictObject({ vmid: vmidArgument, node: nodeArgument.optional(), cluster: clusterArgument }),
-  touches: ({ vmid, node }) => [{ kind: 'guest', access: 'read', vmid, ...(node === undefined ? {} : { node }) }],
+  touches: (input) => [guestNamed('read', input)],
   headline: (_input, targets) => say`Read ${targetWords(guestOf(targets))}`,
   run: async (_input, context) => {
     const guest = guestOf(context.targets);

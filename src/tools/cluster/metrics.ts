@@ -7,6 +7,7 @@ import { timeframes } from '#kernel/ports/cluster';
 import { describeTarget, type GuestTarget, type NodeTarget, targetWords } from '#kernel/resource';
 import { joined, say } from '#kernel/text/message';
 import { defineTool, type ToolResult } from '#kernel/tool';
+import { guestNamed } from '../support/targets.ts';
 
 export const getMetrics = defineTool({
   name: 'get_metrics',
@@ -25,7 +26,7 @@ export const getMetrics = defineTool({
     cluster: clusterArgument,
   }),
   touches: ({ vmid, node }) => {
-    if (vmid !== undefined) return [{ kind: 'guest', access: 'read', vmid, ...(node === undefined ? {} : { node }) }];
+    if (vmid !== undefined) return [guestNamed('read', { vmid, node })];
     return node === undefined ? [] : [{ kind: 'node', access: 'read', node }];
   },
   headline: ({ timeframe }, targets) => say`Read the metrics of ${joined(targets.map(targetWords), ',')} over a ${timeframe}`,

@@ -16,7 +16,7 @@ import { describeTarget, type GuestType, targetWords } from '#kernel/resource';
 import { listed, say } from '#kernel/text/message';
 import { sanitizeText } from '#kernel/text/text';
 import { defineTool, type Obstacle } from '#kernel/tool';
-import { absent, conditionOf } from '../support/condition.ts';
+import { absent, ownCondition } from '../support/condition.ts';
 import { lackedRight, lookAtGuest } from '../support/obstacles.ts';
 import { guestResult, runOperation } from '../support/operation.ts';
 import {
@@ -35,7 +35,7 @@ import {
   takenObstacle,
   targetObstacle,
 } from '../support/operation-facts.ts';
-import { guestOf, nodeOf } from '../support/targets.ts';
+import { guestNamed, guestOf, nodeOf } from '../support/targets.ts';
 
 export const backupGuest = defineTool({
   name: 'backup_guest',
@@ -53,15 +53,12 @@ export const backupGuest = defineTool({
     mode: z.enum(['snapshot', 'suspend', 'stop']).default('snapshot').meta({ description: 'How the guest is held still.' }),
     notes: text('Kept with the archive.').optional(),
   }),
-  touches: ({ vmid, node, storage }) => [
-    { kind: 'guest', access: 'operate', vmid, ...(node === undefined ? {} : { node }) },
-    { kind: 'storage', access: 'operate', storage, vmid },
-  ],
+  touches: ({ vmid, node, storage }) => [guestNamed('operate', { vmid, node }), { kind: 'storage', access: 'operate', storage, vmid }],
   headline: ({ storage, mode }, targets) =>
     mode === 'snapshot'
       ? say`Back up ${targetWords(guestOf(targets))} to ${storage}`
       : say`Back up ${targetWords(guestOf(targets))} to ${storage}, in mode ${mode}`,
-  precondition: async (_input, { cluster, targets, signal }) => [await conditionOf(cluster().api, guestOf(targets), signal)],
+  precondition: ownCondition,
   inverse: ({ storage }) => noWayBack(say`an archive is added on ${storage}, which a person removes; the guest stays as it is`),
   precheck: ({ storage }, context) =>
     obstacleOf(

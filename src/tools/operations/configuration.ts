@@ -8,7 +8,7 @@ import { describeTarget, type GuestTarget, type Resource, type Target, tagsIn, t
 import { asIs, joined, type Message, say } from '#kernel/text/message';
 import { sanitizeText, showPlainly } from '#kernel/text/text';
 import { defineTool, type Obstacle, type ToolContext, type ToolResult } from '#kernel/tool';
-import { conditionOf, keptKeys } from '../support/condition.ts';
+import { keptKeys, ownCondition } from '../support/condition.ts';
 import { lookAtGuest } from '../support/obstacles.ts';
 import { approvedDigest, conditionIn, guestResult, runOperation } from '../support/operation.ts';
 import {
@@ -22,7 +22,7 @@ import {
   sizeWords,
   stateFact,
 } from '../support/operation-facts.ts';
-import { guestOf } from '../support/targets.ts';
+import { guestNamed, guestOf } from '../support/targets.ts';
 
 type Key = (typeof keptKeys)[number];
 
@@ -76,16 +76,14 @@ const configurationTool = {
   impact: 'reversible',
   permission: 'cluster:operate',
   touches: ({ vmid, node, tags, unset }: ConfigurationInput): readonly Resource[] => [
-    { kind: 'guest', access: 'operate', vmid, ...(node === undefined ? {} : { node }) },
+    guestNamed('operate', { vmid, node }),
     ...(tags === undefined && unset?.includes('tags') !== true
       ? []
       : [{ kind: 'tags', access: 'operate', vmid, tags: tags ?? [] } as const]),
   ],
   headline: (input: ConfigurationInput, targets: readonly Target[]) =>
     say`Set ${joined(keysOf(input))} of ${targetWords(guestOf(targets))}`,
-  precondition: async (_input: ConfigurationInput, { cluster, targets, signal }: Looking) => [
-    await conditionOf(cluster().api, guestOf(targets), signal),
-  ],
+  precondition: ownCondition,
   inverse: configurationInverse,
   precheck: (input: ConfigurationInput, context: Looking) => configurationObstacle(input, context),
   preview: async (input: ConfigurationInput, context: ToolContext) => {
@@ -241,14 +239,14 @@ export const resizeDisk = defineTool({
   rare: true,
   outsideText: ['log'],
   input: inputSchema,
-  touches: ({ vmid, node }) => [{ kind: 'guest', access: 'operate', vmid, ...(node === undefined ? {} : { node }) }],
+  touches: (input) => [guestNamed('operate', input)],
   headline: ({ disk, size }, targets) => {
     const guest = targetWords(guestOf(targets));
     return size.startsWith('+')
       ? say`Make ${disk} of ${guest} larger, by ${size.slice(1)}`
       : say`Make ${disk} of ${guest} larger, to ${size}`;
   },
-  precondition: async (_input, { cluster, targets, signal }) => [await conditionOf(cluster().api, guestOf(targets), signal)],
+  precondition: ownCondition,
   inverse: () => noWayBack(say`a disk does not become smaller`),
   precheck: (input, context) =>
     obstacleOf(

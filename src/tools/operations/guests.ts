@@ -6,7 +6,7 @@ import { describeTarget, type GuestTarget, targetWords } from '#kernel/resource'
 import { listed, plural, say } from '#kernel/text/message';
 import { sanitizeText } from '#kernel/text/text';
 import { defineTool, type Obstacle } from '#kernel/tool';
-import { absent, conditionOf, realSnapshots } from '../support/condition.ts';
+import { absent, ownCondition, realSnapshots } from '../support/condition.ts';
 import { type GuestLook, lookAtGuest } from '../support/obstacles.ts';
 import { guestResult, runOperation } from '../support/operation.ts';
 import {
@@ -24,7 +24,7 @@ import {
   takenObstacle,
   targetObstacle,
 } from '../support/operation-facts.ts';
-import { guestOf } from '../support/targets.ts';
+import { guestNamed, guestOf } from '../support/targets.ts';
 
 const inputSchema = z.strictObject({
   ...guestOperationShape,
@@ -56,11 +56,7 @@ export const cloneGuest = defineTool({
   outsideText: ['log'],
   input: inputSchema,
   touches: ({ vmid, node, new_vmid: newVmid, name, target, storage, pool, snapshot }) => [
-    {
-      ...{ kind: 'guest', access: 'operate', vmid },
-      ...(node === undefined ? {} : { node }),
-      ...(storage === undefined ? { copied: true } : {}),
-    },
+    { ...guestNamed('operate', { vmid, node }), ...(storage === undefined ? { copied: true } : {}) },
     {
       ...{ kind: 'new_guest', access: 'operate', vmid: newVmid },
       ...(pool === undefined ? {} : { pool }),
@@ -82,10 +78,7 @@ export const cloneGuest = defineTool({
     const there = target === undefined ? clone : say`${clone} on ${target}`;
     return pool === undefined ? there : say`${there} in pool ${pool}`;
   },
-  precondition: async ({ new_vmid: newVmid }, { cluster, targets, signal }) => [
-    await conditionOf(cluster().api, guestOf(targets), signal),
-    absent(newVmid),
-  ],
+  precondition: async (input, context) => [...(await ownCondition(input, context)), absent(input.new_vmid)],
   inverse: ({ new_vmid: vmid }) => ({
     tool: 'delete_guest',
     input: { vmid },
@@ -188,9 +181,9 @@ export const deleteGuest = defineTool({
       .default(false)
       .meta({ description: 'Take it out of backup jobs, replication and high availability, too; needed for a guest under HA.' }),
   }),
-  touches: ({ vmid, node }) => [{ kind: 'guest', access: 'operate', vmid, destroyed: true, ...(node === undefined ? {} : { node }) }],
+  touches: (input) => [{ ...guestNamed('operate', input), destroyed: true }],
   headline: (_input, targets) => say`Delete ${targetWords(guestOf(targets))} with its disks`,
-  precondition: async (_input, { cluster, targets, signal }) => [await conditionOf(cluster().api, guestOf(targets), signal)],
+  precondition: ownCondition,
   inverse: () => noWayBack(say`its disks and snapshots are gone; restore_guest makes a new guest of a backup`),
   precheck: ({ purge }, context) =>
     obstacleOf(

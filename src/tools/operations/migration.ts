@@ -8,12 +8,12 @@ import { describeTarget, type GuestTarget, type Target, targetWords } from '#ker
 import { plural, say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import { defineTool, type Obstacle } from '#kernel/tool';
-import { conditionOf } from '../support/condition.ts';
+import { ownCondition } from '../support/condition.ts';
 import { haAdvice } from '../support/guest-state.ts';
 import { type GuestLook, lookAtGuest } from '../support/obstacles.ts';
 import { conditionIn, guestResult, runOperation } from '../support/operation.ts';
 import { diskFacts, nodeOfGuest, nothingWritten, obstacleOf, onGuest, stateFact, targetObstacle } from '../support/operation-facts.ts';
-import { guestOf, nodeOf } from '../support/targets.ts';
+import { guestNamed, guestOf, nodeOf } from '../support/targets.ts';
 
 const inputSchema = z.strictObject({
   ...guestOperationShape,
@@ -34,11 +34,11 @@ export const migrateGuest = defineTool({
   outsideText: ['log'],
   input: inputSchema,
   touches: ({ vmid, node, target }) => [
-    { kind: 'guest', access: 'operate', vmid, ...(node === undefined ? {} : { node }) },
+    guestNamed('operate', { vmid, node }),
     { kind: 'node', access: 'operate', node: target, place: true },
   ],
   headline: (_input, targets) => say`Migrate ${targetWords(guestOf(targets))} to ${nodeOf(targets).node}`,
-  precondition: async (_input, { cluster, targets, signal }) => [await conditionOf(cluster().api, guestOf(targets), signal)],
+  precondition: ownCondition,
   inverse: ({ vmid, with_local_disks: withDisks }, before) => {
     const from = conditionIn(before, vmid)?.node;
     if (from === undefined) return noWayBack(say`where it is now is not known`);

@@ -7,11 +7,11 @@ import { describeTarget, targetWords } from '#kernel/resource';
 import { asIs, english, joined, type Message, plural, say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import { defineTool } from '#kernel/tool';
-import { conditionOf, realSnapshots, snapshotNames } from '../support/condition.ts';
+import { ownCondition, realSnapshots, snapshotNames } from '../support/condition.ts';
 import { lookAtGuest } from '../support/obstacles.ts';
 import { guestResult, runOperation } from '../support/operation.ts';
 import { ageWords, diskFacts, nothingWritten, obstacleOf, onGuest, runningOnly, stateFact } from '../support/operation-facts.ts';
-import { guestOf } from '../support/targets.ts';
+import { guestNamed, guestOf } from '../support/targets.ts';
 
 export const createSnapshot = defineTool({
   name: 'create_snapshot',
@@ -29,9 +29,9 @@ export const createSnapshot = defineTool({
     description: text('What it is for.').optional(),
     memory: z.boolean().default(false).meta({ description: 'Keep the memory of a running VM, too; takes time and space.' }),
   }),
-  touches: ({ vmid, node }) => [{ kind: 'guest', access: 'operate', vmid, ...(node === undefined ? {} : { node }) }],
+  touches: (input) => [guestNamed('operate', input)],
   headline: ({ name }, targets) => say`Take snapshot ${name} of ${targetWords(guestOf(targets))}`,
-  precondition: async (_input, { cluster, targets, signal }) => [await conditionOf(cluster().api, guestOf(targets), signal)],
+  precondition: ownCondition,
   inverse: ({ vmid, name }) => ({ tool: 'delete_snapshot', input: { vmid, name } }),
   precheck: ({ name, memory }, context) =>
     obstacleOf(
@@ -106,12 +106,12 @@ export const rollbackSnapshot = defineTool({
   outsideText: ['log'],
   input: z.strictObject({ ...guestOperationShape, name: snapshotNameArgument }),
   touches: ({ vmid, node, name }) => [
-    { kind: 'guest', access: 'operate', vmid, ...(node === undefined ? {} : { node }) },
+    guestNamed('operate', { vmid, node }),
     // It gets the tags of the snapshot.
     { kind: 'tags', access: 'operate', vmid, snapshot: name },
   ],
   headline: ({ name }, targets) => say`Roll ${targetWords(guestOf(targets))} back to snapshot ${name}`,
-  precondition: async (_input, { cluster, targets, signal }) => [await conditionOf(cluster().api, guestOf(targets), signal)],
+  precondition: ownCondition,
   inverse: () => noWayBack(say`what its disks and configuration hold now is gone, unless create_snapshot keeps it before`),
   precheck: (_input, context) =>
     obstacleOf(context, ({ vmid }) => ({
@@ -218,9 +218,9 @@ export const deleteSnapshot = defineTool({
   rare: true,
   outsideText: ['log'],
   input: z.strictObject({ ...guestOperationShape, name: snapshotNameArgument }),
-  touches: ({ vmid, node }) => [{ kind: 'guest', access: 'operate', vmid, ...(node === undefined ? {} : { node }) }],
+  touches: (input) => [guestNamed('operate', input)],
   headline: ({ name }, targets) => say`Delete snapshot ${name} of ${targetWords(guestOf(targets))}`,
-  precondition: async (_input, { cluster, targets, signal }) => [await conditionOf(cluster().api, guestOf(targets), signal)],
+  precondition: ownCondition,
   inverse: ({ name }) => noWayBack(say`what the guest was at ${name} is gone`),
   precheck: ({ name }, context) =>
     obstacleOf(

@@ -4,6 +4,8 @@ import type { GuestCondition } from '#kernel/guest-condition';
 import { canonicalJson, type JsonObject, wordOf } from '#kernel/json';
 import type { ClusterPort, GuestRef } from '#kernel/ports/cluster';
 import { tagsIn } from '#kernel/resource';
+import type { ToolContext } from '#kernel/tool';
+import { guestOf } from './targets.ts';
 
 /** The keys of a configuration that `set_guest_config` knows: what it replaces, its inverse restores. */
 export const keptKeys = ['cores', 'memory', 'tags', 'description', 'onboot'] as const;
@@ -28,6 +30,14 @@ export async function conditionOf(api: ClusterPort, guest: GuestRef, signal: Abo
     ...(snapshots === undefined ? {} : { snapshots: snapshotNames(snapshots) }),
     ...(config === undefined ? {} : { config: keptIn(config) }),
   };
+}
+
+/** `precondition` of a tool that changes one guest. */
+export async function ownCondition(
+  _input: unknown,
+  { cluster, targets, signal }: Pick<ToolContext, 'cluster' | 'targets' | 'signal'>,
+): Promise<readonly GuestCondition[]> {
+  return [await conditionOf(cluster().api, guestOf(targets), signal)];
 }
 
 /** Of the configuration as a whole, and made anew with every copy. */

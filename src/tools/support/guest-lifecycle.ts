@@ -10,12 +10,12 @@ import { describeTarget, type GuestTarget, type GuestType, targetWords } from '#
 import { asListed, listed, type Message, say } from '#kernel/text/message';
 import type { Impact } from '#kernel/tiers';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from '#kernel/tool';
-import { conditionOf } from './condition.ts';
+import { ownCondition } from './condition.ts';
 import { followTask, type LostTask, type TaskEnd } from './follow-task.ts';
 import { guestRisk } from './guest-facts.ts';
 import { type GuestState, haAdvice, isAsWanted, readState, settledState, stateWords, wantedState } from './guest-state.ts';
 import { powerObstacle } from './obstacles.ts';
-import { guestOf } from './targets.ts';
+import { guestNamed, guestOf } from './targets.ts';
 
 interface ActionWords {
   readonly impact: Impact;
@@ -180,16 +180,12 @@ export const guestLifecycleTools: readonly Tool[] = lifecycles.map((lifecycle) =
     permission: 'cluster:operate',
     outsideText: ['log'],
     ...(rare === undefined ? {} : { rare }),
-    touches: ({ vmid, node }: LifecycleInput) => [
-      { kind: 'guest', access: 'operate', vmid, guestType, ...(node === undefined ? {} : { node }) } as const,
-    ],
+    touches: (input: LifecycleInput) => [{ ...guestNamed('operate', input), guestType }],
     headline: (input: LifecycleInput, targets: ToolContext['targets']) => {
       const asked = words[action].headline(targetWords(guestOf(targets)));
       return input.on_timeout === 'stop' ? say`${asked}, the hard way after ${input.timeout ?? ''} s` : asked;
     },
-    precondition: async (_input: LifecycleInput, { cluster, targets, signal }: Pick<ToolContext, 'cluster' | 'targets' | 'signal'>) => [
-      await conditionOf(cluster().api, guestOf(targets), signal),
-    ],
+    precondition: ownCondition,
     takes: (_input: LifecycleInput, targets: ToolContext['targets']) =>
       action === 'start' || action === 'resume' ? [] : [{ kind: 'guest', vmid: guestOf(targets).vmid } as const],
     inverse: ({ vmid }: LifecycleInput) => inverseOf(action, guestType, vmid),

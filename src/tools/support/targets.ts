@@ -1,8 +1,16 @@
-/** The one target of a kind that a handler's `touches` named: the resolved thing, never the raw argument. */
-
+/** What a tool's `touches` names, and the one target of a kind that came of it: the resolved thing, never the raw argument. */
 import { Fault } from '#kernel/errors';
-import type { GuestTarget, NodeTarget, ServiceTarget, Target } from '#kernel/resource';
+import type { Access, GuestResource, GuestTarget, NodeTarget, ServiceTarget, Target } from '#kernel/resource';
 import { say } from '#kernel/text/message';
+
+interface NamedGuest {
+  readonly vmid: number;
+  readonly node?: string | undefined;
+}
+
+export function guestNamed(access: Access, { vmid, node }: NamedGuest): GuestResource {
+  return { kind: 'guest', access, vmid, ...(node === undefined ? {} : { node }) };
+}
 
 export function guestOf(targets: readonly Target[]): GuestTarget {
   const target = targets.find((entry) => entry.kind === 'guest');
