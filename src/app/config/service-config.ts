@@ -5,7 +5,7 @@ import { userInfo } from 'node:os';
 import * as path from 'node:path';
 import { type Node, parseTree } from 'jsonc-parser';
 import { Fault } from '#kernel/errors';
-import { say } from '#kernel/text/message';
+import { type Message, say } from '#kernel/text/message';
 import { secretsOfSink, withSecretsAt } from '../sinks/sink-schema.ts';
 import { type Config, parseConfig } from './config.ts';
 import { parseJson } from './config-file.ts';
@@ -118,7 +118,7 @@ function requireSecret(file: string): void {
 export function requireRootOwned(file: string): void {
   for (let place = path.resolve(file); ; place = path.dirname(place)) {
     const found = lstatSync(place, { throwIfNoEntry: false });
-    const flaw = found === undefined ? 'is not there' : flawOf(found);
+    const flaw = found === undefined ? say`is not there` : flawOf(found);
     if (flaw !== undefined)
       throw new Fault('config_not_safe', say`${place} ${flaw}, so the service does not start with ${path.resolve(file)}`, {
         next: say`as root: \`chown root: ${place} && chmod go-w ${place}\``,
@@ -127,10 +127,10 @@ export function requireRootOwned(file: string): void {
   }
 }
 
-function flawOf(found: Stats): string | undefined {
-  if (found.isSymbolicLink()) return 'is a link';
-  if (found.uid !== 0) return `belongs to another user (${found.uid})`;
-  return (found.mode & 0o022) === 0 ? undefined : 'can be written by others';
+function flawOf(found: Stats): Message | undefined {
+  if (found.isSymbolicLink()) return say`is a link`;
+  if (found.uid !== 0) return say`belongs to another user (${found.uid})`;
+  return (found.mode & 0o022) === 0 ? undefined : say`can be written by others`;
 }
 
 /** 0: it is not there, or not to be seen. */

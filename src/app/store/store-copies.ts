@@ -8,9 +8,9 @@ import { seal } from '#audit/seal';
 import { verifyTrail } from '#audit/verify-trail';
 import { makeFolder } from '#files/make-folder';
 import type { ChainPoint } from '#kernel/audit-event';
-import { Fault, reasonOf } from '#kernel/errors';
+import { Fault, reasonMessage, reasonOf } from '#kernel/errors';
 import type { LocalStore } from '#kernel/ports/store';
-import { say } from '#kernel/text/message';
+import { type Message, say } from '#kernel/text/message';
 import { copyDatabase, requireStore } from '#stores/sqlite/copy-database';
 import { openDamagedTrail } from '#stores/sqlite/open-damaged-trail';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
@@ -139,11 +139,11 @@ async function verified(file: string): Promise<Copied> {
       close();
     }
   } catch (thrown) {
-    throw thrown instanceof Fault && thrown.code === 'bad_backup' ? thrown : badBackup(file, reasonOf(thrown), thrown);
+    throw thrown instanceof Fault && thrown.code === 'bad_backup' ? thrown : badBackup(file, reasonMessage(thrown), thrown);
   }
 }
 
-function badBackup(file: string, why: string, cause?: unknown): Fault {
+function badBackup(file: string, why: string | Message, cause?: unknown): Fault {
   return new Fault('bad_backup', say`${file} is no whole store: ${why}`, { audience: 'user', next: 'name another backup', cause });
 }
 

@@ -7,6 +7,7 @@ import type { AuditRecord } from '#kernel/audit-event';
 import { isJsonObject, type JsonObject, textOf } from '#kernel/json';
 import { agentsIn } from '#kernel/of-user';
 import { actionTiers, modelTiers } from '#kernel/tiers';
+import { saidWords } from '../fault-words.ts';
 
 export const callEnds = ['ok', 'error', 'denied', 'pending', 'running', 'unknown'] as const;
 export type CallEnd = (typeof callEnds)[number];
@@ -121,8 +122,13 @@ export function filtered(calls: readonly ActivityCall[], filter: CallFilter, now
       (agent === '' || call.agent === agent) &&
       (tool === '' || call.tool === tool) &&
       (end === '' || call.end === end) &&
-      (search === '' || [call.targets.join(' '), call.message, call.requestId ?? ''].some((text) => text.toLowerCase().includes(search))),
+      (search === '' || searched(call).some((text) => text.toLowerCase().includes(search))),
   );
+}
+
+/** What the page shows of a call is found in the words that it shows it in, too. */
+function searched({ targets, message, requestId = '' }: ActivityCall): readonly string[] {
+  return [targets.join(' '), message, saidWords(message), requestId];
 }
 
 export interface Bucket {
