@@ -206,6 +206,17 @@ describe('a command line as a whole', () => {
     });
   });
 
+  it('installs no hook on Windows, and says why', async () => {
+    const { platform } = process;
+    Object.defineProperty(process, 'platform', { value: 'win32' });
+    try {
+      const { status, stderr } = await exitOf(['hook', 'install', 'claude-code', '--user']);
+      expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringMatching(/on Linux and macOS only/) });
+    } finally {
+      Object.defineProperty(process, 'platform', { value: platform });
+    }
+  });
+
   it('has a usage of its own for each command', async () => {
     const { stdout: whole } = await exitOf(['--help']);
     const names = Array.from(whole.matchAll(/^ {2}([a-z-]+) {2,}\S/gm), ([, name]) => name);

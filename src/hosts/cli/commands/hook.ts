@@ -1,7 +1,7 @@
 /** `banksman hook`: the warm process behind coding agents' hooks, and installing them. The hook itself is `hosts/hook`, which `main.ts` goes to at once. */
 import path from 'node:path';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
-import { printText } from '../output.ts';
+import { printText, Refusal } from '../output.ts';
 import { confirmed, stateDirOf, withApp } from '../session.ts';
 
 /** After so long without a question the process ends, in ms. */
@@ -25,6 +25,8 @@ async function serve(words: readonly string[], options: CommandOptions): Promise
 
 async function change(verb: 'install' | 'uninstall', words: readonly string[], options: CommandOptions): Promise<number> {
   const [agent = ''] = operands(words, ['AGENT']);
+  if (verb === 'install' && process.platform === 'win32')
+    throw new Refusal('no_posix_shell', 'hooks are installed on Linux and macOS only: the line is one for a POSIX shell');
   const { carryOut, kindIn, placesOf, plannedInstall, plannedUninstall } = await import('#hosts/hook/install-hook');
   const { worth } = await import('#hosts/hook/installations');
   const kind = kindIn(options);

@@ -54,6 +54,8 @@ export function registerHookAnswers({ session, log, stateDir, extension }: Answe
   };
   const look = () => {
     const folder = firstFolder();
+    // No hook is installed there, and a path is no name of a pipe.
+    if (process.platform === 'win32') return;
     if (session.state.kind !== 'ready' || folder === current?.folder) return;
     end();
     if (folder === undefined) return;
