@@ -70,7 +70,9 @@ async function between({ name }: TestedAgent): Promise<AgentResult | undefined> 
 function keep(name: string, found: AgentResult): void {
   const before = existsSync(resultsFile) ? (JSON.parse(readFileSync(resultsFile, 'utf8')) as AgentResults) : {};
   const all: AgentResults = { ...before, [name]: { ...before[name], ...found } };
-  const inOrder = testedAgents.flatMap((agent) => (all[agent.name] === undefined ? [] : [[agent.name, all[agent.name]] as const]));
+  // The editor's agent, which is tried in the editor's own tests, stays behind them.
+  const order = new Set([...testedAgents.map((agent) => agent.name), ...Object.keys(all)]);
+  const inOrder = [...order].flatMap((one) => (all[one] === undefined ? [] : [[one, all[one]] as const]));
   writeFileSync(resultsFile, `${JSON.stringify(Object.fromEntries(inOrder), null, 2)}\n`);
 }
 

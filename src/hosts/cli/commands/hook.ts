@@ -9,6 +9,8 @@ const idleMs = 20 * 60_000;
 
 export async function runHook([verb, ...words]: readonly string[], options: CommandOptions): Promise<number> {
   if (verb === 'serve') return serve(words, options);
+  if (verb === 'install' && process.platform === 'win32')
+    throw new Refusal('no_posix_shell', 'hooks are installed on Linux and macOS only: the line is one for a POSIX shell');
   if (verb === 'install' || verb === 'uninstall') return change(verb, words, options);
   throw badUsage(`\`hook\` has no \`${verb ?? ''}\``, 'banksman hook --help');
 }
@@ -25,8 +27,6 @@ async function serve(words: readonly string[], options: CommandOptions): Promise
 
 async function change(verb: 'install' | 'uninstall', words: readonly string[], options: CommandOptions): Promise<number> {
   const [agent = ''] = operands(words, ['AGENT']);
-  if (verb === 'install' && process.platform === 'win32')
-    throw new Refusal('no_posix_shell', 'hooks are installed on Linux and macOS only: the line is one for a POSIX shell');
   const { carryOut, kindIn, placesOf, plannedInstall, plannedUninstall } = await import('#hosts/hook/install-hook');
   const { worth } = await import('#hosts/hook/installations');
   const kind = kindIn(options);

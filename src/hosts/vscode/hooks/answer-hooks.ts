@@ -54,9 +54,8 @@ export function registerHookAnswers({ session, log, stateDir, extension }: Answe
   };
   const look = () => {
     const folder = firstFolder();
-    // No hook is installed there, and a path is no name of a pipe.
-    if (process.platform === 'win32') return;
-    if (session.state.kind !== 'ready' || folder === current?.folder) return;
+    // On Windows no hook is installed, and a path is no name of a pipe.
+    if (process.platform === 'win32' || session.state.kind !== 'ready' || folder === current?.folder) return;
     end();
     if (folder === undefined) return;
     const listening = start(folder);
