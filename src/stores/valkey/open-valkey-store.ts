@@ -77,7 +77,8 @@ export async function openValkeyStore(options: ValkeyStoreOptions): Promise<Valk
     const self = randomBytes(12).toString('base64url');
     channel = await openChangeChannel({ link: listenerOf(connections), keys, self });
     const { ring } = channel;
-    const replication = createReplication({ ...address, timeoutMs: options.timeoutMs ?? defaultTimeoutMs });
+    const mark = keys.probe('decided', self);
+    const replication = createReplication({ ...address, timeoutMs: options.timeoutMs ?? defaultTimeoutMs, mark });
     return assemble(address, channel, contextOf(options, { connections, keys, clock, self, ring, replication }), clock);
   } catch (thrown) {
     channel?.close();

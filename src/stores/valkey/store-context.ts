@@ -120,9 +120,11 @@ export interface ReplicationOptions {
   /** How long an answer may take, in ms. Replicas may take half of that; a connection's further commands wait meanwhile. */
   readonly timeoutMs: number;
   readonly location: string;
+  /** A key that whoever asks beforehand may write, and that nobody reads. */
+  readonly mark: string;
 }
 
-export function createReplication({ replicas, timeoutMs, location }: ReplicationOptions): Replication {
+export function createReplication({ replicas, timeoutMs, location, mark }: ReplicationOptions): Replication {
   const nothing = async (): Promise<void> => undefined;
   if (replicas === 0) return { require: nothing, confirm: nothing };
   const limit = Math.ceil(timeoutMs / 2);
@@ -144,7 +146,9 @@ export function createReplication({ replicas, timeoutMs, location }: Replication
   const few = (found: number): Message => say`${found} instead of ${replicas} replicas`;
   return {
     require: async (client) => {
-      const found = await count(client);
+      // Valkey 8 waits for what this connection has written itself: without a word of its own, a replica that hangs would count.
+      const written = client.set(mark, '', 'EX', 1);
+      const [found] = await Promise.all([count(client), written]);
       if (found >= replicas) return;
       throw new Fault('store_unavailable', say`the store \`${location}\` has ${few(found)} that follow it, so nothing was changed`, {
         retryable: true,

@@ -6,12 +6,20 @@ export interface LosingProxy {
   readonly port: number;
   /** Of the next request that holds `text`. `answer`: the server has done it by then; `request`: it never hears of it. */
   lose(what: 'answer' | 'request', text: string): void;
+  /** Once the next request that holds `text` has come, and before the server hears of it. */
+  before(text: string, act: () => void): void;
   close(): Promise<void>;
 }
 
 /** Listens on `host`. */
 export async function startLosingProxy(port: number, host = '127.0.0.1'): Promise<LosingProxy> {
   let next: { readonly what: 'answer' | 'request'; readonly text: string } | undefined;
+  let beforehand: { readonly text: string; readonly act: () => void } | undefined;
+  const actFirst = (bytes: Buffer): void => {
+    if (beforehand === undefined || !bytes.includes(beforehand.text)) return;
+    beforehand.act();
+    beforehand = undefined;
+  };
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(port, '127.0.0.1');
@@ -31,6 +39,7 @@ export async function startLosingProxy(port: number, host = '127.0.0.1'): Promis
         });
     }
     client.on('data', (bytes) => {
+      actFirst(bytes);
       const hit = next !== undefined && bytes.includes(next.text) ? next.what : undefined;
       if (hit !== undefined) next = undefined;
       if (hit === 'request') return end();
@@ -46,6 +55,9 @@ export async function startLosingProxy(port: number, host = '127.0.0.1'): Promis
     port: (server.address() as AddressInfo).port,
     lose: (what, text) => {
       next = { what, text };
+    },
+    before: (text, act) => {
+      beforehand = { text, act };
     },
     close: async () => {
       server.close();

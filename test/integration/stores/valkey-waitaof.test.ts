@@ -53,7 +53,7 @@ function commandsIn(text: string): readonly (readonly string[])[] {
     .map((command) => command.split('\r\n').filter((_, index) => index % 2 === 1));
 }
 
-const replication = () => createReplication({ replicas: 1, timeoutMs: 1000, location: 'here' });
+const replication = () => createReplication({ replicas: 1, timeoutMs: 1000, location: 'here', mark: 'mark' });
 
 describe('a server that has WAITAOF', () => {
   it('is asked for disks, its own and its replicas’', async () => {
