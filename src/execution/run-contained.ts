@@ -1,6 +1,6 @@
 /** One command in the sandbox: over a copy-on-write view, where its effects are judged afterwards, or on the workspace itself, guarded. */
 
-import { chmodSync, realpathSync } from 'node:fs';
+import { chmodSync, realpathSync, statSync } from 'node:fs';
 import type { RunEffects } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { CommandRequest } from '#kernel/ports/command-runner';
@@ -44,7 +44,10 @@ export async function runOverView(
   const seen = await run.index.look(limits.wholeScanMs, signal);
   if (seen === undefined) throw notSeen();
   const tracked = await run.tracked(seen, signal);
-  const hidden = seen.secrets.filter((file) => !tracked.has(file));
+  const untracked = seen.secrets.filter((file) => !tracked.has(file));
+  const names = await otherNames(untracked, workspaceRoot, signal);
+  const inIndex = names.length === 0 ? tracked : await run.tracked({ ...seen, secrets: names }, signal);
+  const hidden = [...new Set([...untracked, ...names.filter((file) => !inIndex.has(file))])];
   const once = (opened: OpenRun) => runOnce(run, { opened, seen, hidden }, signal);
   if (run.how.copy && !(await isSmall(workspaceRoot)))
     throw new Fault('sandbox_failed', 'the workspace has become too large to be copied for each command');
@@ -55,6 +58,21 @@ export async function runOverView(
   await opened.discard();
   run.onOutput('\n[once more, on a copy of the workspace: over the view a directory cannot be given another name]\n');
   return settle(run, { opened: again, result: await once(again), seen, hidden }, signal);
+}
+
+/**
+ * SECURITY: what a secret's other names (hard links) name is the same secret. They are looked for only where it has some, in the whole workspace.
+ * @throws {Fault} `sandbox_failed`
+ */
+async function otherNames(secrets: readonly string[], root: string, signal: AbortSignal): Promise<readonly string[]> {
+  const linked = secrets.map((file) => statSync(`${root}/${file}`, { throwIfNoEntry: false })).filter((stats) => (stats?.nlink ?? 1) > 1);
+  if (linked.length === 0) return [];
+  const numbers = linked.flatMap((stats, index) => [...(index === 0 ? [] : ['-o']), '-inum', String(stats?.ino)]);
+  const args = ['.', '-xdev', '-path', `./${runsFolder}`, '-prune', '-o', '-type', 'f', '(', ...numbers, ')', '-print0'];
+  const line = { program: 'find', args, cwd: root, env: launcherEnvironment, timeoutMs: 60_000, keepBytes: 16_000_000 };
+  const { stdout, truncated } = await programRunner.run(line, signal);
+  if (truncated) throw new Fault('sandbox_failed', 'secrets of the workspace have more names than can be hidden');
+  return stdout.split('\0').flatMap((name) => (name === '' ? [] : [name.slice('./'.length)]));
 }
 
 interface Once {

@@ -66,6 +66,8 @@ interface Reading extends DifferenceRequest {
   readonly inodes: ReadonlyMap<string, string>;
   /** Something that was there is gone, so a new entry may be it. */
   readonly anyGone: boolean;
+  /** New files that are copies of what was there, by the overlay's mark; without root nothing else tells. */
+  readonly marked: ReadonlySet<string>;
   /** Known by now not to be in the workspace. */
   readonly newDirectories: Set<string>;
   /** Directories that were there, and that somebody took away meanwhile. */
@@ -91,13 +93,17 @@ export async function readDifference(request: DifferenceRequest, signal: AbortSi
     upper,
     inodes,
     anyGone: entries.some(isGone),
+    marked: new Set(),
     newDirectories: new Set(),
     strays: new Set(),
     alike: new Map(),
   };
   // `mv a b; echo > a` leaves no mark that the old one is gone. Only as root inode numbers tell them apart then.
   const isOver = (entry: UpperEntry) => !(entry.stats.isDirectory() || isWhiteout(entry) || isNewPlace(entry.path, seen));
-  const reading = isPrivileged() && !seen.anyGone && entries.some(isOver) ? { ...seen, anyGone: true } : seen;
+  const over = seen.anyGone ? [] : entries.filter(isOver);
+  const reading = isPrivileged()
+    ? { ...seen, anyGone: seen.anyGone || over.length > 0 }
+    : { ...seen, marked: await markedFiles(entries, over, seen) };
   // Without root a mark does not tell where its file comes from: the inode numbers of directories alone are of use.
   const unsure = isPrivileged() ? entries.filter((entry) => !entry.stats.isDirectory() && isUntold(entry, request.view)) : [];
   for (const [place, inode] of await inodesOf(unsure.filter(({ path }) => !isNewPlace(path, reading)))) inodes.set(place, inode);
@@ -109,6 +115,19 @@ export async function readDifference(request: DifferenceRequest, signal: AbortSi
   const found = await withAway(await unitsOf(entries, reading, new Set(outer)), { ...reading, anyGone: seen.anyGone });
   const { units, marked } = await withAttributes(found, reading);
   return { units: [...withLinks(units, entries, workspaceRoot), ...ofRoot], odd, lostSecrets, marked };
+}
+
+/** `mv a b; echo > a`, without root: of `over` one is not the copy of what was there, so that may have a new name. */
+async function markedFiles(entries: readonly UpperEntry[], over: readonly UpperEntry[], reading: Reading): Promise<ReadonlySet<string>> {
+  const { view, upper } = reading;
+  if (view.kind === 'copy' || view.scratch !== view.directory) return new Set();
+  const filesOf = (some: readonly UpperEntry[]) => pathsOf(some.filter(({ stats }) => stats.isFile()));
+  const own = await attributesOf(upper, filesOf(over), reading);
+  if (over.every(({ path }) => isCopiedUp(own.get(path)))) return new Set();
+  const overPaths = new Set(pathsOf(over));
+  const added = entries.filter((entry) => !(isWhiteout(entry) || overPaths.has(entry.path)));
+  const marks = await attributesOf(upper, filesOf(added), reading);
+  return new Set([...marks.keys()].filter((path) => isCopiedUp(marks.get(path))));
 }
 
 function rootUnit({ stats, keepTimes }: RootChange, { workspaceRoot }: View): readonly Unit[] {
@@ -237,7 +256,9 @@ function newEntry({ path, stats }: TreeEntry, reading: Reading): NewEntry {
 }
 
 function hasNoMarks({ path, stats }: TreeEntry, reading: Reading): boolean {
-  return (stats.isSymbolicLink() && !isPrivileged()) || (stats.nlink === 1n && isOfTheRun(path, stats, reading));
+  return (
+    (stats.isSymbolicLink() && !isPrivileged()) || (stats.nlink === 1n && !reading.marked.has(path) && isOfTheRun(path, stats, reading))
+  );
 }
 
 /** Made by the command, and no copy of what was there: that has a mark, and in the view still the inode number that it had. */

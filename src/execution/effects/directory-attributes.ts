@@ -21,7 +21,7 @@ export interface AttributeChange {
 }
 
 const python = 'python3';
-const common = `import os,sys,json,base64
+const common = `import os,sys,json,base64,stat
 def kept(n): return n.startswith('system.posix_acl_') or (n.startswith('user.') and not n.startswith('user.overlay.'))
 def read(p,**how): return {n: base64.b64encode(os.getxattr(p,n,**how)).decode() for n in os.listxattr(p,**how) if kept(n)}
 asked=json.load(sys.stdin)
@@ -31,11 +31,11 @@ def both(p):
   try: return [read(os.path.join(root,p),follow_symlinks=False) for root in asked['roots']]
   except OSError: return None
 json.dump({p: both(p) for p in asked['paths']},sys.stdout)`;
-/** Each directory is an open descriptor. What is neither as before nor as wished somebody else gave it, and stays. */
+/** Each directory is an open descriptor. What is neither as before nor as wished somebody else gave it, and stays. A mode is the mask of an access list, and so comes last. */
 const giveScript = `${common}
 failed=''
 def give(p,one):
-  os.chmod(p,one['mode']|0o700)
+  os.chmod(p,stat.S_IMODE(os.stat(p).st_mode)|0o700)
   now=read(p)
   if now!=one['from']: return
   for n in now.keys()-one['to'].keys(): os.removexattr(p,n)

@@ -8,7 +8,7 @@ import type { FileChange, FileJournal } from '#kernel/ports/file-journal';
 import type { Log } from '#kernel/ports/log';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { changeFile } from './change-file.ts';
-import { readDifference } from './difference.ts';
+import { type Difference, type DifferenceRequest, readDifference } from './difference.ts';
 import { type Disk, disk as realDisk } from './disk.ts';
 import { applyHeld, heldMs, hold, isHeld, readHeld } from './held.ts';
 import { claim, hasMark, isOwnedByAnother, locked, readPlan, runIds, sweepLocks } from './journal.ts';
@@ -251,16 +251,15 @@ interface Run {
 async function settle(run: Run, { title, agentId, apply, own = [], ...places }: SettleOptions, signal: AbortSignal): Promise<RunEffects> {
   const { ground, view } = run;
   const looker = createLooker(ground.programs, run.held);
-  const difference = await readDifference({ ...ground, view, looker, startedAt: run.startedAt }, signal).catch((thrown: unknown) => {
+  const difference = await readAll({ ...ground, view, looker, startedAt: run.startedAt }, signal).catch((thrown: unknown) => {
     if (thrown instanceof Fault && thrown.code === 'too_many_changes') return thrown;
     throw thrown;
   });
   // Nothing of what lies under a mounted view may be moved.
   await run.held.close();
   if (difference instanceof Fault) return { ...nothing, nothingApplied: difference.message, instead: 'change less with one command' };
-  const units = await withLinkSets(difference.units, { view, programs: ground.programs });
   const request = {
-    difference: { ...difference, units },
+    difference,
     view,
     judge: ground.judge,
     ground: { ...places, workspaceRoot: ground.workspaceRoot },
@@ -279,6 +278,11 @@ async function settle(run: Run, { title, agentId, apply, own = [], ...places }: 
   const notKept = new Set([...toHold.conflicts.map(nameOf), ...held.leftOut.map(({ path }) => path)]);
   const leftOut = [...sorted.leftOut.filter(({ path }) => !notKept.has(path)), ...late.map((unit) => conflictOf(unit)), ...held.leftOut];
   return { ...applied, leftOut: [...leftOut, ...applied.leftOut], ...(held.heldId === undefined ? {} : { heldId: held.heldId }) };
+}
+
+async function readAll(request: DifferenceRequest, signal: AbortSignal): Promise<Difference> {
+  const found = await readDifference(request, signal);
+  return { ...found, units: await withLinkSets(found.units, request) };
 }
 
 /** More than the journal may keep could never be undone. */

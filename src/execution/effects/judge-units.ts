@@ -307,14 +307,15 @@ const mostLinks = 40;
 /** As the workspace is (`scratch` left out), or as it would be with the difference. */
 type Seen = Pick<View, 'workspaceRoot'> & Partial<Pick<View, 'scratch'>>;
 
-/** Where a link leads: text alone does not tell, for `..` behind a link goes to the real parent. */
+/** Where a link leads: text alone does not tell, for `..` behind a link goes to the real parent. SECURITY: `/proc/self` is another one for whoever follows it. */
 function leadsTo(at: string, text: string, view: Seen): string | undefined {
   const root = view.workspaceRoot.split('/').slice(1);
   const open = text.split('/');
   let here = text.startsWith('/') ? [] : [...root, ...at.split('/').slice(0, -1)];
   let links = 0;
   for (let name = open.shift(); name !== undefined; name = open.shift()) {
-    if (name === '' || name === '.') continue;
+    if (['', '.'].includes(name)) continue;
+    if (here[0] === 'proc') return posix.join('/', ...here, name);
     const target = name === '..' ? undefined : linkAt([...here, name], root, view);
     if (target === undefined) {
       here = name === '..' ? here.slice(0, -1) : [...here, name];

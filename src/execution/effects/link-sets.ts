@@ -5,6 +5,7 @@
 
 import type { BigIntStats } from 'node:fs';
 import { basename } from 'node:path';
+import { Fault } from '#kernel/errors';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
 import type { DifferenceRequest } from './difference.ts';
 import { isSameContent, look, modeOf, stampOf } from './stamp.ts';
@@ -18,8 +19,8 @@ interface Changed extends Unit {
   readonly after: NewEntry;
 }
 
-/** Beyond these names are not looked for, and files are split. */
-const mostSets = 200;
+/** Beyond these `find` is not given each number, and lists all files that have several names. */
+const mostNumbers = 200;
 
 /** @param units of files as each name alone tells */
 export async function withLinkSets(units: readonly Unit[], ground: LinkGround): Promise<readonly Unit[]> {
@@ -31,7 +32,11 @@ export async function withLinkSets(units: readonly Unit[], ground: LinkGround): 
     others.every(({ kind, after }) => kind === 'modify' && after.stats.ino === first?.after.stats.ino);
   const isFirst = (unit: Changed) => setOf(unit)[0] === unit && isOne(setOf(unit));
   const written = units.filter(isFile).filter((unit) => unit.writtenThrough === true && isFirst(unit));
-  const firstOf = (unit: Changed) => written.find((first) => first !== unit && first.before.stamp.inode === unit.before.stamp.inode);
+  const firsts = new Map(written.map((first) => [first.before.stamp.inode, first]));
+  const firstOf = (unit: Changed) => {
+    const first = firsts.get(unit.before.stamp.inode);
+    return first === unit ? undefined : first;
+  };
   const settled = units.map((unit): Unit => {
     if (!isFile(unit)) return unit;
     // Of one file there is one mode and one time: the last.
@@ -72,19 +77,10 @@ interface Gone {
  */
 async function withMovedNames(units: readonly Unit[], ground: LinkGround): Promise<readonly Unit[]> {
   const gone = units.flatMap((unit) => goneFiles(unit, ground));
-  if (gone.length === 0 || gone.length > mostSets) return units;
-  const isOfOne = ({ stats }: NewEntry, { stats: was }: Gone) =>
-    stats.isFile() && stats.size === was.size && stats.mtimeNs === was.mtimeNs && stats.mode === was.mode;
+  if (gone.length === 0) return units;
   const isPut = ({ linkTo, nameOf }: NewEntry) => linkTo === undefined && nameOf === undefined;
   const put = units.flatMap(({ kind, after, inside }) => (after === undefined || kind === 'attributes' ? [] : [after, ...inside]));
-  const moved = new Map<string, Gone>();
-  for (const entry of put.filter(isPut)) {
-    const alike: Gone[] = [];
-    for (const one of gone.filter((was) => isOfOne(entry, was)))
-      if (await isSameContent(entry.source, `${ground.view.workspaceRoot}/${one.path}`)) alike.push(one);
-    const was = onlyOne(alike, entry);
-    if (was !== undefined) moved.set(entry.path, was);
-  }
+  const moved = await movedTo(put.filter(isPut), gone, ground);
   if (moved.size === 0) return units;
   const numbers = [...new Set([...moved.values()].map(({ stats }) => String(stats.ino)))];
   const names = await namesStaying(numbers, units, ground);
@@ -96,6 +92,25 @@ async function withMovedNames(units: readonly Unit[], ground: LinkGround): Promi
     if (unit.after === undefined || unit.kind === 'attributes') return unit;
     return { ...unit, after: linked(unit.after), inside: unit.inside.map(linked) };
   });
+}
+
+/** By the path of what was put somewhere what went: it moved to no more names than it had, and what came later is a copy. */
+async function movedTo(put: readonly NewEntry[], gone: readonly Gone[], { view }: LinkGround): Promise<ReadonlyMap<string, Gone>> {
+  const lookOf = ({ stats: { size, mtimeNs, mode } }: Pick<Gone, 'stats'>) => `${size} ${mtimeNs} ${mode}`;
+  const goneByLook = Map.groupBy(gone, lookOf);
+  const found: { readonly entry: NewEntry; readonly was: Gone }[] = [];
+  for (const entry of put) {
+    const alike: Gone[] = [];
+    for (const one of entry.stats.isFile() ? (goneByLook.get(lookOf(entry)) ?? []) : [])
+      if (await isSameContent(entry.source, `${view.workspaceRoot}/${one.path}`)) alike.push(one);
+    const was = onlyOne(alike, entry);
+    if (was !== undefined) found.push({ entry, was });
+  }
+  const byAge = found.toSorted((one, other) => Number(one.entry.stats.birthtimeNs - other.entry.stats.birthtimeNs));
+  const goneNames = Map.groupBy(gone, ({ stats }) => stats.ino);
+  const sets = [...Map.groupBy(byAge, ({ was }) => was.stats.ino)];
+  const kept = sets.flatMap(([inode, copies]) => copies.slice(0, goneNames.get(inode)?.length));
+  return new Map(kept.map(({ entry, was }) => [entry.path, was]));
 }
 
 /** Two files that are alike are told by their name; where that does not tell, a file of its own is right and another's name is not. */
@@ -128,13 +143,13 @@ function newer(one: Changed, other: Changed): Changed {
 
 /** Of what was written those names at which nothing else happened. */
 async function otherNames(written: readonly Changed[], units: readonly Unit[], ground: LinkGround): Promise<readonly Unit[]> {
-  if (written.length === 0 || written.length > mostSets) return [];
+  if (written.length === 0) return [];
   const { workspaceRoot } = ground.view;
   const found: Unit[] = [];
-  const numbers = written.map(({ before }) => before.stamp.inode);
-  for (const name of (await namesOf(numbers, ground)).names) {
+  const byInode = new Map(written.map((one) => [one.before.stamp.inode, one]));
+  for (const name of (await namesOf([...byInode.keys()], ground)).names) {
     const stats = look(`${workspaceRoot}/${name}`);
-    const one = written.find(({ before }) => before.stamp.inode === String(stats?.ino));
+    const one = byInode.get(String(stats?.ino));
     if (stats === undefined || one === undefined || one.path === name || isTouched(name, units, ground)) continue;
     const before = { stamp: stampOf(stats), newest: stats.ctimeNs };
     found.push({ path: name, kind: 'modify', before, after: { ...one.after, path: name, pure: true, nameOf: one.path }, inside: [] });
@@ -144,26 +159,35 @@ async function otherNames(written: readonly Changed[], units: readonly Unit[], g
 
 /** Something else happened at the name. */
 function isTouched(name: string, units: readonly Unit[], { view }: LinkGround): boolean {
-  const isAtOrAbove = ({ kind, path }: Unit) => kind !== 'attributes' && (name === path || name.startsWith(`${path}/`));
-  return look(`${upperOf(view)}/${name}`) !== undefined || units.some(isAtOrAbove);
+  const isAtOrAbove = ({ kind, path }: Unit) => name === path || (kind !== 'attributes' && name.startsWith(`${path}/`));
+  // A copy of the workspace has all names.
+  return (view.kind === 'overlay' && look(`${upperOf(view)}/${name}`) !== undefined) || units.some(isAtOrAbove);
 }
 
-const limits = { timeoutMs: 60_000, keepBytes: 16_000_000 };
+const limits = { timeoutMs: 60_000, keepBytes: 64_000_000 };
 
 interface Names {
   readonly names: readonly string[];
-  /** None was passed over: all directories could be looked into, and there are not too many. */
+  /** None was passed over: all directories could be looked into. */
   readonly isAll: boolean;
 }
 
-/** Below the workspace, on its own file system; none where there are too many. Of many files those of others are among them. */
+/** Below the workspace, on its own file system. Of many files those of others are among them. @throws {Fault} `too_many_changes` */
 async function namesOf(inodes: readonly string[], { view, programs }: LinkGround): Promise<Names> {
   const numbers = inodes.flatMap((inode, index) => [...(index === 0 ? [] : ['-o']), '-inum', inode]);
   const skip = view.concealed === undefined ? [] : ['-path', `./${view.concealed}`, '-prune', '-o'];
-  const which = inodes.length > mostSets ? ['-links', '+1'] : ['(', ...numbers, ')'];
+  const which = inodes.length > mostNumbers ? ['-links', '+1'] : ['(', ...numbers, ')'];
   const args = ['.', '-xdev', ...skip, '-type', 'f', ...which, '-print0'];
   const line = { program: 'find', args, cwd: view.workspaceRoot, env: launcherEnvironment, ...limits };
   const { stdout, truncated, exitCode } = await programs.run(line, new AbortController().signal);
-  const names = truncated ? [] : stdout.split('\0').flatMap((name) => (name === '' ? [] : [name.slice('./'.length)]));
-  return { names, isAll: !truncated && exitCode === 0 };
+  if (truncated)
+    throw new Fault(
+      'too_many_changes',
+      'too many files of the workspace have several names; nothing of what the command changed was kept',
+      {
+        next: 'change files that have one name',
+      },
+    );
+  const names = stdout.split('\0').flatMap((name) => (name === '' ? [] : [name.slice('./'.length)]));
+  return { names, isAll: exitCode === 0 };
 }

@@ -23,13 +23,11 @@ export async function takeBack(work: Work, parents: readonly Parent[]): Promise<
     if (places !== undefined && step.act === 'set') times.push(...unset(work, step, places));
     else if (!isBack(work, step, places)) left.push(step.path);
   }
+  const attributes = work.plan.steps.flatMap((step) => attributesBefore(work, step));
   try {
-    await giveAttributes(
-      work,
-      work.plan.steps.flatMap((step) => attributesBefore(work, step)),
-    );
+    await giveAttributes(work, attributes);
   } finally {
-    for (const parent of parents) giveMode(work, parent);
+    for (const wish of [...attributes, ...parents]) giveMode(work, wish);
     await setTimes(work, [...times, ...parents]);
   }
   // Only now: a directory may be led away while the times are set.
@@ -79,7 +77,7 @@ export async function changedTrees(work: Work): Promise<readonly number[]> {
   return found;
 }
 
-function giveMode({ tree, disk }: Work, { path, mode }: Parent): void {
+function giveMode({ tree, disk }: Work, { path, mode }: Pick<Parent, 'path' | 'mode'>): void {
   const place = tree.place(path);
   const stats = place === undefined ? undefined : look(place);
   if (place !== undefined && stats?.isDirectory() && modeOf(stats) !== mode) disk.chmod(place, mode);
@@ -101,11 +99,12 @@ export function untouchedParents(work: Work, asLeft: readonly Parent[]): readonl
   });
 }
 
-function unset({ disk }: Work, { path, before, after }: Step, { at }: Places): readonly Parent[] {
+function unset({ disk }: Work, { path, before, after, extended }: Step, { at }: Places): readonly Parent[] {
   const stats = look(at);
   // Somebody else's by now.
   if (stats === undefined || before === undefined || String(stats.ino) !== before.inode) return [];
-  if (before.type !== 'link' && modeOf(stats) !== before.mode) disk.chmod(at, before.mode);
+  // A mode is the mask of an access list: that is taken back first.
+  if (before.type !== 'link' && extended === undefined && modeOf(stats) !== before.mode) disk.chmod(at, before.mode);
   return before.type !== 'directory' || isTimeOurs(stats, before, after) ? [{ ...before, path }] : [];
 }
 

@@ -139,7 +139,9 @@ function endOf(
 
 /** It ended well, and nothing is as it left it. */
 function notAppliedEnd(effects: RunEffects | undefined): Obstacle | undefined {
-  return effects !== undefined && leftNothing(effects) ? { code: 'not_applied', message: 'ended with exit code 0' } : undefined;
+  if (effects === undefined || !leftNothing(effects)) return undefined;
+  const but = effects.nothingApplied === undefined ? ', but nothing that it changed was kept' : '';
+  return { code: 'not_applied', message: `ended with exit code 0${but}` };
 }
 
 function nextOf(...parts: readonly (string | undefined)[]): { readonly next?: string } {

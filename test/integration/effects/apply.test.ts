@@ -226,11 +226,16 @@ describe('extended attributes, holes and second names', () => {
     ['are taken from one', `python3 -c "import os; os.removexattr('d/in/h', 'user.note')"`],
     ['are given to directories that were there', `${attr('d', 'new')}; ${attr('d/in', 'other')}; chmod 700 d; chmod 555 d/in`],
     ['are given to a directory in which something changes', `${attr('d', 'new')}; echo n > d/n; rm d/g; echo more >> d/in/h`],
+    [
+      'an access list that gives a directory another mode',
+      `python3 -c "import os,struct; os.setxattr('d', 'system.posix_acl_access', struct.pack('<I', 2) + b''.join(struct.pack('<HHi', tag, may, -1) for tag, may in ((1, 7), (4, 5), (16, 7), (32, 5))))"`,
+    ],
     ['are taken from a directory', `python3 -c "import os; os.removexattr('d/in', 'user.note')"; rm d/in/i`],
     ['of one that is closed, and of another one', `chmod 700 z; ${attr('z', 'new')}; chmod 000 z; ${attr('d', 'other')}`],
     ['of new files and directories', `mkdir -p n/m; echo x > n/m/x; ${attr('n/m', 'dir')}; ${attr('n', 'top')}; ${attr('n/m/x', 'file')}`],
     ['of a new directory that is closed', `mkdir -p n/m; ${attr('n/m', 'dir')}; chmod 500 n/m n`],
     ['of copies', 'cp -a d copy; cp -a f f3'],
+    ['of files whose places others take', 'mv d/g d/old; echo new > d/g; sed -i.bak s/h/H/ d/in/h'],
     ['of a directory that gets another name', 'mv d e'],
     [
       'a file with holes',
@@ -320,11 +325,18 @@ describe('files of several names are one file where plain bash leaves one', () =
   // Of one size and one time, and two of them with the same content: only their names tell which is which.
   const make = `mkdir -p s/in d; echo same > one; ln one two; ln one s/three; echo pair > d/p; ln d/p s/in/q
     echo same > twin; ln twin s/twin; touch -d @1700000000.5 one d/p twin
+    mkdir many; for i in {1..250}; do echo $i > many/$i; ln many/$i many/of-$i; done
     git init -q r; git -C r -c user.name=a -c user.email=b commit -q --allow-empty -m x; git clone -q --bare r bare`;
   const both: readonly (readonly [string, string])[] = [
     ['a directory gets another place', 'mv s d/'],
     ['a directory gets another name, and so does one with another name in it', 'mv s/in in; mv s t'],
     ['one of its names moves', 'mv one d/'],
+    ['a directory gets another name, and a copy', 'mv s t; cp -a t u'],
+    ['many are written through one name each', 'for i in {1..250}; do echo more >> many/$i; done'],
+    ['many move away from their other names', 'mkdir far; mv many/of-* far/'],
+  ];
+  const onCopy: readonly (readonly [string, string])[] = [
+    ['a directory gets another name by rename(2), on a copy', "python3 -c \"import os; os.rename('s','t')\""],
   ];
   const alone: readonly (readonly [string, string])[] = [
     ['a clone of a repository that shares its objects', 'git clone -q ./bare new'],
@@ -332,11 +344,12 @@ describe('files of several names are one file where plain bash leaves one', () =
     ['written through a name that moves', 'echo a >> one; mv one d/; ln two four'],
   ];
   // Without root the kernel keeps no note of which copies belong together; the runner does a clone again, on a copy.
-  const lines = [undefined, otherUser].flatMap((user) =>
-    [...both, ...(user === undefined ? alone : [])].map(([name, command]) => [name, user ?? 'root', command, user] as const),
-  );
+  const lines = [undefined, otherUser].flatMap((user) => [
+    ...[...both, ...(user === undefined ? alone : [])].map(([name, command]) => [name, user ?? 'root', command, { user }] as const),
+    ...onCopy.map(([name, command]) => [name, user ?? 'root', command, { user, way: 'copy' }] as const),
+  ]);
 
-  it.each(lines)('%s (%s)', (_name, _who, command, user) => {
+  it.each(lines)('%s (%s)', (_name, _who, command, { user, ...way }) => {
     const root = temporaryDirectory('effects-');
     const [workspace, other] = [path.join(root, 'ws'), path.join(temporaryDirectory('plain-'), 'ws')];
     mkdirSync(workspace);
@@ -345,7 +358,7 @@ describe('files of several names are one file where plain bash leaves one', () =
     if (user !== undefined) execFileSync('chown', ['-R', `${user}:${user}`, root]);
     const was = [snapshot(workspace, { inodes: true }), namesIn(workspace)];
     execFileSync('bash', ['-ec', command], { cwd: other });
-    const done = runApart({ root, commands: [command] }, user)?.done[0];
+    const done = runApart({ root, commands: [command], ...way }, user)?.done[0];
     expect(done).toMatchObject({ exitCode: 0, stderr: '', leftOut: [] });
     expect(namesIn(workspace)).toEqual(namesIn(other));
     runApart({ root, commands: [], undo: done?.runId ?? '' }, user);

@@ -1,6 +1,6 @@
 /** Commands as `run_command` runs them: bubblewrap over a view, the real judge. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CommandLimits } from '#execution/command-ground';
@@ -121,6 +121,8 @@ describe.skipIf(!canSandbox)('a command over a view', () => {
     ['an agent’s settings', 'mkdir -p .github/copilot; echo "{}" > .github/copilot/settings.json'],
     ['settings deep in a new tree', 'mkdir -p new/deep/.vscode; echo "{}" > new/deep/.vscode/tasks.json'],
     ['a link out', 'ln -s /etc/passwd link'],
+    ['a link that leads whoever follows it elsewhere', 'ln -s /proc/self/cwd/.github link'],
+    ['a link that leads there and back', 'ln -s "/proc/self/cwd/../..$PWD/a.txt" link'],
     ['a link out by way of another one', 'mkdir a; ln -s . a/x; ln -s a/x/../../../etc link'],
     ['a repository with a hook', 'git init -q sub; echo x > sub/.git/hooks/pre-commit'],
     ['a bare repository that runs something', 'git init -q --bare bare; git -C bare config core.fsmonitor ./x'],
@@ -302,6 +304,19 @@ describe.skipIf(!canSandbox)('a command over a view', () => {
     expect(effects).toMatchObject({ created: ['x'], changed: [], deleted: [] });
     const cleaned = await run('git clean -fdxq');
     expect(cleaned).toMatchObject({ exitCode: 0, stderr: '', effects: { deleted: ['.env', 'old/', 'x'] } });
+  });
+
+  it('does not show a secret by its other names', async () => {
+    const { run, workspace, at } = bench({ '.env': 'KEY=CANARY\n', 'config/.env': 'TRACKED=1\n' });
+    git(workspace, 'init', '-q');
+    git(workspace, 'add', 'config');
+    linkSync(at('.env'), at('settings'));
+    linkSync(at('config/.env'), at('tracked'));
+    const { stdout, effects } = await run('cat settings tracked; echo more >> settings; mv settings moved');
+    expect(stdout).not.toContain('CANARY');
+    expect(stdout).toContain('TRACKED=1');
+    expect(effects?.leftOut.every(({ rule }) => rule === 'hidden_secret')).toBe(true);
+    expect(readFileSync(at('settings'), 'utf8')).toBe('KEY=CANARY\n');
   });
 
   it('does not take the comment that lies over a secret, edited, for the secret', async () => {
