@@ -106,7 +106,9 @@ async function movedTo(put: readonly NewEntry[], gone: readonly Gone[], { view }
     const was = onlyOne(alike, entry);
     if (was !== undefined) found.push({ entry, was });
   }
-  const byAge = found.toSorted((one, other) => Number(one.entry.stats.birthtimeNs - other.entry.stats.birthtimeNs));
+  // A directory that the kernel moved is copied after all others.
+  const ageOf = ({ source, stats }: NewEntry) => (source.startsWith(`${view.directory}/copied/`) ? 0n : stats.birthtimeNs);
+  const byAge = found.toSorted((one, other) => Number(ageOf(one.entry) - ageOf(other.entry)));
   const goneNames = Map.groupBy(gone, ({ stats }) => stats.ino);
   const sets = [...Map.groupBy(byAge, ({ was }) => was.stats.ino)];
   const kept = sets.flatMap(([inode, copies]) => copies.slice(0, goneNames.get(inode)?.length));
