@@ -45,7 +45,7 @@ const files = createWorkspaceFiles({
   personas: { room: async () => undefined },
   pinning: usualPinning,
   mostBytes: 1e6,
-  journal: () => journal,
+  journal: async () => journal,
   notes: path.join(base, 'writing'),
 });
 const scope = { agentId: 'race' };

@@ -69,6 +69,11 @@ export const bundles = [
         from: /^src\/hosts\/cli\/commands\//,
         never: [/node_modules\/(?:ssh2|undici|re2js|iovalkey|@modelcontextprotocol)\//, /^src\/demo\//, /^src\/hosts\/(?!cli\/)/],
       },
+      // Most calls run no command, and none of a node's; a replay and `doctor` come with none.
+      {
+        from: /^src\/hosts\/cli\/commands\/call\.ts$/,
+        never: [/^src\/(?:execution\/(?:effects|command-runner)|policy\/ssh\/pages|app\/(?:doctor|replay))(?:\/|\.ts$)/],
+      },
     ],
   },
   {

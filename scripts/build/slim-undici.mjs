@@ -11,6 +11,9 @@ export const slimUndici = {
     build.onLoad({ filter: /.*/, namespace: 'no-http2' }, () => ({
       contents: `module.exports = () => { throw new Error('HTTP/2 is not in this bundle'); };`,
     }));
+    // It carries its parser of 72 kB twice and takes the plain one where the one for SIMD throws. What clusters answer is short.
+    build.onResolve({ filter: /\/llhttp_simd-wasm\.js$/ }, () => ({ path: 'llhttp-simd', namespace: 'no-simd' }));
+    build.onLoad({ filter: /.*/, namespace: 'no-simd' }, () => ({ contents: `throw new Error('not in this bundle');` }));
     build.onResolve({ filter: /^undici$/ }, ({ resolveDir }) => ({ path: 'undici', namespace: 'slim-undici', pluginData: resolveDir }));
     build.onLoad({ filter: /.*/, namespace: 'slim-undici' }, ({ pluginData }) => ({
       contents: `

@@ -35,7 +35,7 @@ import { createLiveSettings, type LiveSettings, type LiveSettingsParts } from '.
 import { createPauseMemory } from './config/pause-memory.ts';
 import { uselessTiers } from './config/policy-settings.ts';
 import { isForService } from './config/private-file.ts';
-import { doctor } from './doctor.ts';
+import { doctor, laterPolicyView } from './load-later.ts';
 import { createEnrolDesk } from './people/enrolments.ts';
 import { createHeldAnswers, type HeldAnswers, type HeldDeps } from './people/held.ts';
 import { limitPending } from './people/limit-pending.ts';
@@ -44,7 +44,7 @@ import { createPageChanges } from './people/page-changes.ts';
 import { byHand, describeAction, runApproved } from './people/run-approved.ts';
 import { createPlans, type PlanHome, type Plans, type PlansDeps } from './plans/plans.ts';
 import { createPlanResumes } from './plans/resume-plan.ts';
-import { createPolicyView, type PolicyViewParts } from './replay/policy-view.ts';
+import type { PolicyViewParts } from './replay/policy-view.ts';
 import { startSinks } from './sinks/start-sinks.ts';
 import { auditTrail } from './store/audit-export.ts';
 import { groupReads, type ReadGroups } from './store/group-reads.ts';
@@ -158,7 +158,7 @@ export async function createApp(given: AppOptions): Promise<LocalApp> {
     passkeyDesk: (origin) => passkeyDesk(origin, { answers, changes, stateDir: options.stateDir }),
     ...(store.codes === undefined ? {} : { oneTimeCodes: createOneTimeCodes(store.codes) }),
     ...{ approvals, security: live.security, audit: around.audit, live: clusters.live, ...around.offer },
-    policy: createPolicyView({ ...options, deps, reads, sandbox }),
+    policy: laterPolicyView({ ...options, deps, reads, sandbox }),
     ...{ plans: plans.ofPeople, attempts: attempts.ofPeople, metrics: parts.sinks.metrics, runs: history },
     records: workspaceRecords(parts, options),
     doctor: (signal) => doctor({ ...options, ...parts, history, trustedKeys, agreement, trail, standing: deps.standing }, signal),

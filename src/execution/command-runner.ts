@@ -46,7 +46,7 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
       const effects = journal();
       return typeof effects === 'string' ? undefined : effects;
     },
-    journal,
+    journal: async () => journal(),
     run: async (request, signal, onOutput) => {
       try {
         signal.throwIfAborted();

@@ -292,8 +292,8 @@ async function judgeTarget(target: Target, agent: Agent, deps: ClassifyDeps): Pr
   return target.surface === 'ssh' ? judgeSsh(target, deps.settings) : judgeCommand(target, deps);
 }
 
-function judgeSsh(target: CommandResource, settings: PolicySettings): Judged {
-  const { decision, canonical } = settings.decideSsh(target.text);
+async function judgeSsh(target: CommandResource, settings: PolicySettings): Promise<Judged> {
+  const { decision, canonical } = await settings.decideSsh(target.text);
   return { target: { ...target, text: canonical ?? target.text }, decisions: [decision] };
 }
 

@@ -96,7 +96,7 @@ export interface PolicySettings {
   /** Commands in the workspace are refused, not asked about, where the OS sandbox is not enforced. */
   readonly requireSandbox: boolean;
   /** The command policy of cluster nodes. `canonical` is what runs. */
-  decideSsh(text: string): CommandDecision;
+  decideSsh(text: string): Promise<CommandDecision>;
   /** Changes whenever a decision could: it is part of every digest. */
   readonly version: string;
 }

@@ -10,7 +10,6 @@ import type { PolicySettings } from '#pipeline/deps';
 import type { ProtectedList } from '#policy/protected-resources';
 import { budgetSpan, scopeInWords, spentOf } from '#policy/scopes/scopes';
 import { windowsInWords } from '#policy/scopes/windows';
-import { decideSshCommand } from '#policy/ssh/decide-ssh-command';
 import { redactText } from '#redaction/redact';
 import { catalog } from '../catalog.ts';
 import type { Config } from './config.ts';
@@ -43,7 +42,8 @@ export function policySettings(config: Config, appVersion: string): PolicySettin
     windows,
     tiers,
     requireSandbox,
-    decideSsh: (text) => decideSshCommand(text, commandRules),
+    // The pages of commands are a tenth of what a call would load: only one that has a command for a node needs them.
+    decideSsh: async (text) => (await import('#policy/ssh/decide-ssh-command')).decideSshCommand(text, commandRules),
     version,
   };
 }

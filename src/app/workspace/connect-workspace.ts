@@ -3,7 +3,6 @@
 import { mkdirSync, realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
-import { createCommandRunner } from '#execution/command-runner';
 import { programRunner } from '#execution/run-child';
 import { runsFolder } from '#execution/sandbox/entries';
 import type { ApprovalSource } from '#kernel/approval/security';
@@ -27,6 +26,7 @@ import { spoolFolder } from '../attempts/spool.ts';
 import { learnedCertificatesFolder } from '../clusters/connect-clusters.ts';
 import type { Config } from '../config/config.ts';
 import { expandPath } from '../config/paths.ts';
+import { laterRunner } from '../load-later.ts';
 import { keyFolderOf } from '../people/approver-key-file.ts';
 import { mcpTokensFolder } from '../people/mcp-tokens.ts';
 import { openLedger, storeFilesOf } from '../store/open-store.ts';
@@ -118,10 +118,10 @@ function connect(parts: WorkspaceParts, root: string, ledger: PersonaLedger): Co
     programs: programRunner,
     ripgrep: editorRoot === undefined ? {} : { editorRoot },
     log,
-    journal: () => runner.journal?.() ?? 'nothing is kept here',
+    journal: async () => (await runner.journal?.()) ?? 'nothing is kept here',
   });
   makeConfigDirectory(configFile, workspace.root);
-  const runner: CommandRunner = createCommandRunner({
+  const runner = laterRunner({
     workspaceRoot: workspace.root,
     stateDir,
     hiddenPaths: workspace.own,

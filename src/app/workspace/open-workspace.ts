@@ -33,7 +33,7 @@ export interface WorkspaceOptions {
   readonly ledger: PersonaLedger;
   readonly programs: ProgramRunner;
   /** Where changes of files are kept; a reason where they are not. Asked at the first change. */
-  journal(): FileJournal | string;
+  journal(): Promise<FileJournal | string>;
   /** Without `searchPath`: the process's own PATH. */
   readonly ripgrep: RipgrepPlaces;
   readonly log: Log;

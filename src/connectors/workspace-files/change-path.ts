@@ -18,7 +18,7 @@ export interface ChangeGround {
   /** Absolute, links resolved. */
   readonly workspaceRoot: string;
   /** Where changes of the workspace are kept for undo; a reason where they are not. */
-  readonly journal: () => FileJournal | string;
+  readonly journal: () => Promise<FileJournal | string>;
   /** A directory for the names of unfinished files, outside of the workspace; needed where there is no journal. */
   readonly notes: string;
 }
@@ -102,7 +102,7 @@ async function put(opened: OpenedPath, job: Put, ground: ChangeGround): Promise<
     await putInStep(opened, job, ground);
     return otherNames;
   }
-  const journal = ground.journal();
+  const journal = await ground.journal();
   if (typeof journal === 'string') {
     await putInStep(opened, job, ground);
     return { notKept: journal, ...otherNames };

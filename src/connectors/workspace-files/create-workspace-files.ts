@@ -38,10 +38,10 @@ export function createWorkspaceFiles(options: WorkspaceFilesOptions): WorkspaceF
         ),
       );
     },
-    notKept: (path) => {
+    notKept: async (path) => {
       const placed = options.rules.place(path);
       if (placed.ok && placed.root === 'persona') return 'it is in the agent’s own sandbox, of which nothing is kept';
-      const journal = options.journal();
+      const journal = await options.journal();
       return typeof journal === 'string' ? journal : undefined;
     },
     list: async (path, { recursive, pattern }, scope, signal) => {

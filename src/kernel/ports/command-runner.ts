@@ -66,5 +66,5 @@ export interface CommandRunner {
   /** undefined where nothing is kept. */
   history?(): Promise<RunHistory | undefined>;
   /** Where changes of files are kept, too; a reason where they cannot be. */
-  journal?(): FileJournal | string;
+  journal?(): Promise<FileJournal | string>;
 }

@@ -66,7 +66,7 @@ export interface FileScope {
 export interface WorkspaceFiles {
   read(path: string, lines: { readonly start?: number; readonly end?: number }, scope: FileScope, signal: AbortSignal): Promise<FileText>;
   /** Why a change of the path could not be undone; undefined: it can. */
-  notKept(path: string): string | undefined;
+  notKept(path: string): Promise<string | undefined>;
   /** Atomic: the old file or the new one, never a part. @throws {Fault} `FILE_CHANGED` where somebody else wrote there meanwhile */
   write(path: string, content: string, options: { readonly createDirs: boolean }, scope: FileScope): Promise<WrittenFile>;
   /**

@@ -23,8 +23,8 @@ export function fileTarget({ agent, targets }: Pick<ToolContext, 'agent' | 'targ
 }
 
 /** For the person who is asked. */
-export function undoFacts(context: Pick<ToolContext, 'agent' | 'targets' | 'workspace'>): readonly Message[] {
-  const why = context.workspace().files.notKept(fileTarget(context).path);
+export async function undoFacts(context: Pick<ToolContext, 'agent' | 'targets' | 'workspace'>): Promise<readonly Message[]> {
+  const why = await context.workspace().files.notKept(fileTarget(context).path);
   return why === undefined ? [] : [say`It cannot be undone afterwards: ${asListed(why)}.`];
 }
 

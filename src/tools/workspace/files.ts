@@ -90,7 +90,7 @@ export const writeFile = defineTool({
   }),
   touches: ({ path }) => [{ kind: 'path', access: 'operate', path, use: 'write' }],
   headline: ({ path }) => say`Write ${path}`,
-  preview: async ({ content }, context) => [...changeFacts(await currentText(context), content), ...undoFacts(context)],
+  preview: async ({ content }, context) => [...changeFacts(await currentText(context), content), ...(await undoFacts(context))],
   run: async ({ content, create_dirs: createDirs }, context) => {
     const { path, scope } = fileTarget(context);
     await refuseCopiedMarks(content, () => wholeText(context));
@@ -151,7 +151,7 @@ export const editFile = defineTool({
     if ('why' in before) return [before.why];
     const edited = editText(before.text, edits);
     return edited.ok
-      ? [...changeFacts(before, edited.text), ...undoFacts(context)]
+      ? [...changeFacts(before, edited.text), ...(await undoFacts(context))]
       : [say`As the file is now, the edits do not fit: the call will fail.`];
   },
   run: async ({ edits, if_unchanged: ifUnchanged }, context) => {

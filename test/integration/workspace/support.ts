@@ -95,7 +95,7 @@ export async function openTestWorkspace(options: TestWorkspaceOptions = {}): Pro
     files: createWorkspaceFiles({
       ...places,
       mostBytes,
-      journal: () => journal,
+      journal: async () => journal,
       notes: path.join(base, 'state', 'writing'),
       ...(listing && { listing }),
     }),

@@ -62,7 +62,7 @@ describe('strictness', () => {
           windows: [],
           tiers: {},
           requireSandbox: false,
-          decideSsh: (text: string) => decideSshCommand(text),
+          decideSsh: async (text: string) => decideSshCommand(text),
           version: '1',
         };
         const agent = { id: 'cli:ann', host: 'cli', modelTier: 'advanced' } as const;

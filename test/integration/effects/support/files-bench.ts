@@ -30,7 +30,7 @@ export function openFilesBench(base: string, without?: string): FilesBench {
     personas: { room: async () => undefined },
     pinning: usualPinning,
     mostBytes: 50_000_000,
-    journal: () => without ?? effects,
+    journal: async () => without ?? effects,
     notes: path.join(base, 'writing'),
   });
   return { workspace, journal, effects, files };

@@ -22,7 +22,7 @@ const files = createWorkspaceFiles({
   personas,
   pinning: usualPinning,
   mostBytes: 1e6,
-  journal: () => 'nothing is kept of a sandbox',
+  journal: async () => 'nothing is kept of a sandbox',
   notes: path.join(base, 'writing'),
 });
 say('ready');
