@@ -39,8 +39,9 @@ export default defineConfig({
     restoreMocks: true,
     unstubEnvs: true,
     projects: [
-      // One process for all: starting one per file takes four times as long. Long limits: two slow cores run all at once.
-      suite('unit', { testTimeout: 30_000, isolate: false, env: quickTemporaryFolder() }),
+      // One process for all: starting one per file takes four times as long. Long limits: two slow cores run all at once,
+      // and the first to read every source takes 40 s there.
+      suite('unit', { testTimeout: 120_000, isolate: false, env: quickTemporaryFolder() }),
       suite('property', { testTimeout: 180_000, isolate: true, setupFiles: ['./test/property/seed.ts'] }),
       // Much of it waits for servers and clocks: one file more than there are cores. The default would be one less.
       // Its limits end what hangs; they say nothing of how quick a slow machine has to be, where a hook may start three programs.
