@@ -8,6 +8,8 @@ import type { Message } from './text/message.ts';
 export interface LiveFact {
   readonly label: Message;
   readonly value: Message;
+  /** The guest, node or service that it is of, where a request names several. */
+  readonly about?: Message;
   /** Worth stopping at. */
   readonly warns?: boolean;
 }

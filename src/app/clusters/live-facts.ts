@@ -4,11 +4,13 @@ import type { EffectiveAction } from '#kernel/approval/request';
 import { type JsonObject, textOf } from '#kernel/json';
 import type { LiveFact } from '#kernel/live';
 import { type ClusterPort, type GuestRef, type GuestRow, offlineStatus } from '#kernel/ports/cluster';
-import { asIs, joined, type Message, say } from '#kernel/text/message';
+import { targetWords } from '#kernel/resource';
+import { asIs, english, joined, type Message, say } from '#kernel/text/message';
 import { lacking, type Need } from '#tools/support/visible';
 
 const shownNames = 8;
 const shownTasks = 3;
+const askedTargets = 5;
 const unread = say`cannot be read`;
 const unreadByToken = say`cannot be read with this token`;
 
@@ -19,28 +21,55 @@ interface Asking {
   readonly now: number;
 }
 
-/** Facts about the guests and nodes that `action` names; none for anything else. Rejects only when `signal` aborts. */
+/** One thing of a cluster that can be asked about. */
+interface Subject {
+  readonly name: Message;
+  readonly api: ClusterPort;
+  readonly facts: (asking: Asking) => Promise<readonly LiveFact[]>;
+}
+
+/** Facts about the guests and nodes that `action` names, one after the other; none for anything else. Rejects only when `signal` aborts. */
 export async function liveFacts(
   action: Pick<EffectiveAction, 'targets'>,
   clusters: ReadonlyMap<string, ClusterPort>,
   { signal, now }: Omit<Asking, 'api'>,
 ): Promise<readonly LiveFact[]> {
-  const perTarget = await Promise.all(
-    action.targets.slice(0, 5).map((target) => {
-      const api = clusters.get(textOf(target['cluster']) ?? '');
-      return api === undefined ? Promise.resolve([]) : targetFacts(target, { api, signal, now });
+  const subjects = subjectsIn(action.targets, clusters);
+  const asked = subjects.slice(0, askedTargets);
+  const perSubject = await Promise.all(
+    asked.map(async ({ name, api, facts }) => {
+      const found = await facts({ api, signal, now });
+      return subjects.length === 1 ? found : found.map((fact) => ({ ...fact, about: name }));
     }),
   );
   signal.throwIfAborted();
-  return perTarget.flat();
+  const more = subjects.length - asked.length;
+  return [...perSubject.flat(), ...(more === 0 ? [] : [{ label: say`${more} more`, value: say`not asked about`, warns: true }])];
 }
 
-async function targetFacts(target: JsonObject, asking: Asking): Promise<readonly LiveFact[]> {
-  const node = textOf(target['node']) ?? '';
-  if (target['kind'] === 'node' || target['kind'] === 'service') return nodeFacts(node, asking);
-  const { vmid, guestType } = target;
-  if (target['kind'] !== 'guest' || typeof vmid !== 'number' || (guestType !== 'qemu' && guestType !== 'lxc')) return [];
-  return guestFacts({ vmid, node, guestType }, asking);
+/** Each once, though several steps of a plan name it. */
+function subjectsIn(targets: readonly JsonObject[], clusters: ReadonlyMap<string, ClusterPort>): readonly Subject[] {
+  const subjects = targets.flatMap((target): readonly (readonly [string, Subject])[] => {
+    const cluster = textOf(target['cluster']) ?? '';
+    const api = clusters.get(cluster);
+    const subject = subjectOf(target, cluster);
+    return api === undefined || subject === undefined ? [] : [[`${cluster} ${english(subject.name)}`, { ...subject, api }]];
+  });
+  return [...new Map(subjects).values()];
+}
+
+function subjectOf(target: JsonObject, cluster: string): Omit<Subject, 'api'> | undefined {
+  const { kind, vmid, guestType } = target;
+  const place = { access: 'read', cluster, node: textOf(target['node']) ?? '' } as const;
+  if (kind === 'node' || kind === 'service') {
+    const named = { ...place, online: true, addresses: [], service: textOf(target['service']) ?? '' };
+    return { name: targetWords({ ...named, kind }), facts: (asking) => nodeFacts(place.node, asking) };
+  }
+  if (kind !== 'guest' || typeof vmid !== 'number' || (guestType !== 'qemu' && guestType !== 'lxc')) return undefined;
+  const guest: GuestRef = { vmid, node: place.node, guestType };
+  const name = textOf(target['name']);
+  const words = targetWords({ ...place, ...guest, kind, addresses: [], ...(name === undefined ? {} : { name }) });
+  return { name: words, facts: (asking) => guestFacts(guest, asking) };
 }
 
 async function guestFacts(guest: GuestRef, asking: Asking): Promise<readonly LiveFact[]> {

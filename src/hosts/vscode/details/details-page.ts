@@ -289,11 +289,16 @@ function factWords(text: Message): string {
 function liveSection(live: Loaded<readonly LiveFact[]>): Html {
   if (live === undefined) return html`<h2>${t('Now, in the cluster')}</h2><p class="dim">${t('Asking the cluster…')}</p>`;
   if ('failed' in live) return html`<h2>${t('Now, in the cluster')}</h2><p class="bad">${t('It cannot be read: {0}', live.failed)}</p>`;
-  const rows = live.map(({ label, value, warns }): Row => {
-    const words = factWords(value);
-    return [factWords(label), warns === true ? html`<span class="bad">${words}</span>` : words];
-  });
-  return section(t('Now, in the cluster'), rows);
+  const groups = Map.groupBy(live, ({ about }) => (about === undefined ? undefined : factWords(about)));
+  const tables = [...groups].map(
+    ([about, facts]) => html`${about === undefined ? nothing : html`<h3>${about}</h3>`}${rowTable(facts.map(factRow))}`,
+  );
+  return tables.length === 0 ? nothing : html`<h2>${t('Now, in the cluster')}</h2>${tables}`;
+}
+
+function factRow({ label, value, warns }: LiveFact): Row {
+  const words = factWords(value);
+  return [factWords(label), warns === true ? html`<span class="bad">${words}</span>` : words];
 }
 
 /** Every argument and target, as it is in what is signed. */

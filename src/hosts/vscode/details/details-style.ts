@@ -7,6 +7,7 @@ body { padding: 0 2em 3em; color: var(--vscode-foreground); font-family: var(--v
 main { max-width: 60em; }
 h1 { font-size: 1.6em; font-weight: 600; margin: 1em 0 .6em; overflow-wrap: anywhere; }
 h2 { font-size: 1.1em; font-weight: 600; margin: 1.8em 0 .5em; border-bottom: 1px solid var(--vscode-panel-border, var(--vscode-contrastBorder, transparent)); padding-bottom: .2em; }
+h3 { font-size: 1em; font-weight: 600; margin: 1em 0 .3em; overflow-wrap: anywhere; }
 table { border-collapse: collapse; }
 th, td { text-align: left; vertical-align: top; padding: .2em 1.2em .2em 0; overflow-wrap: anywhere; }
 .trail td:nth-child(-n+2) { white-space: nowrap; }

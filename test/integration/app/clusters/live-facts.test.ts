@@ -37,11 +37,12 @@ afterAll(async () => {
 
 const web = { kind: 'guest', cluster: 'demo', vmid: 100, node: 'pve', guestType: 'qemu', name: 'web' };
 
+async function readFacts(...targets: readonly JsonObject[]): Promise<readonly LiveFact[]> {
+  return liveFacts({ targets }, new Map([['demo', client]]), { signal: AbortSignal.timeout(15_000), now: Date.now() });
+}
+
 async function factsOf(target: JsonObject, words: (message: Message) => string = english): Promise<Record<string, string>> {
-  const facts = await liveFacts({ targets: [target] }, new Map([['demo', client]]), {
-    signal: AbortSignal.timeout(15_000),
-    now: Date.now(),
-  });
+  const facts = await readFacts(target);
   return Object.fromEntries(facts.map(({ label, value }: LiveFact) => [words(label), words(value)]));
 }
 
@@ -68,6 +69,24 @@ describe('live facts', () => {
     const facts = await factsOf({ kind: 'service', cluster: 'demo', node: 'pve', service: 'nginx.service' });
     expect(facts['Node pve']).toMatch(/^online; \d of 3 nodes are online$/);
     expect(facts['Runs there']).toContain('100 web');
+  });
+
+  const proxy = { kind: 'guest', cluster: 'demo', vmid: 201, node: 'pve', guestType: 'lxc', name: 'proxy' };
+
+  it('of several guests say which one each is of, once for each guest; of one guest nobody has to ask', async () => {
+    const facts = await readFacts({ kind: 'storage', storage: 'local' }, web, proxy, { ...web, access: 'read' });
+    const now = facts.filter(({ label }) => english(label) === 'Now');
+    expect(now.map(({ about }) => about && english(about))).toEqual(['VM 100 (web) on pve', 'container 201 (proxy) on pve']);
+    expect(facts.filter(({ about }) => about === undefined)).toEqual([]);
+    expect((await readFacts(web)).filter(({ about }) => about !== undefined)).toEqual([]);
+  });
+
+  it('of more than five guests say how many were not asked about', async () => {
+    const guests = Array.from({ length: 7 }, (_, index) => ({ ...web, vmid: 90_000 + index }));
+    const facts = await readFacts(...guests);
+    expect(facts.filter(({ label }) => english(label) === 'Now')).toHaveLength(5);
+    const { label, value, about } = facts.at(-1) ?? {};
+    expect([label, value, about].map((words) => words && english(words))).toEqual(['2 more', 'not asked about', undefined]);
   });
 
   it('say what cannot be read instead of guessing', async () => {

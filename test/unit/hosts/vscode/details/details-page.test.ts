@@ -161,6 +161,29 @@ describe('the page of a request', () => {
     expect(textOf(page({}, { live: { failed: 'connection refused' } }))).toContain('It cannot be read: connection refused');
   });
 
+  it('shows what the cluster says of several guests under the name of each, and what is of none of them last', () => {
+    const [web, proxy] = [asIs('VM 100 (web) on pve'), asIs('container 201 (proxy) on pve')];
+    const live = [
+      { label: say`Now`, value: asIs('running'), about: web },
+      { label: say`Also on ${'pve'}`, value: asIs('201 proxy'), about: web },
+      { label: say`Now`, value: asIs('stopped'), about: proxy },
+      { label: say`${2} more`, value: say`not asked about` },
+    ];
+    const shown = page({}, { live });
+    expect(shown.match(/<h3>[^<]*<\/h3><table>/g)).toHaveLength(2);
+    const order = [
+      'Now, in the cluster',
+      'VM 100 (web) on pve',
+      'running',
+      '201 proxy',
+      'container 201 (proxy) on pve',
+      'stopped',
+      '2 more',
+    ];
+    expect(textOf(shown)).toMatch(new RegExp(order.map((part) => part.replace(/[()]/g, '\\$&')).join('[^]*'), 'u'));
+    expect(page()).not.toContain('<h3>');
+  });
+
   it('says who decided, with which words', () => {
     const decision = { by: 'user:alice', via: 'editor', at: now, message: 'not today' } as const;
     expect(textOf(page({ status: 'denied', decision }))).toContain('denied by user:alice in the editor: “not today”');
