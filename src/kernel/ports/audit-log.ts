@@ -74,7 +74,7 @@ export interface AuditLog {
   ofRequest(requestId: string, since: number): Promise<readonly AuditRecord[]>;
   /**
    * How many changes of clusters began since `since` (ms since the epoch), by the agent's id as the trail has it.
-   * @param upTo a record of the trail: later ones do not count. A store without one order for all of its records counts them all the same
+   * @param upTo a record of the trail: later ones do not count. A store that cannot tell which are later counts them all the same
    */
   changesSince(since: number, upTo?: ChainPoint): Promise<readonly (readonly [agentId: string, count: number])[]>;
   /** Begun and not ended, or unknown and not seen: from what the store keeps of them, and never by reading the trail through. The oldest first, a thousand at most. */

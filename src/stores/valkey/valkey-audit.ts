@@ -1,5 +1,6 @@
 /** The shared trail: a sorted set to which its writers can only add. */
 
+import { leafHash } from '#audit/merkle';
 import { callOf, createAttemptIndex } from '#kernel/attempt';
 import type { AuditDraft, AuditRecord } from '#kernel/audit-event';
 import { Fault, faultMessage, toFault } from '#kernel/errors';
@@ -10,7 +11,7 @@ import { say } from '#kernel/text/message';
 import { storedRecord } from '../stored-record.ts';
 import { lives } from './keys.ts';
 import type { TrailEntry, TrailReader } from './read-trail.ts';
-import { createValkeyTree, type TreeDeps } from './valkey-tree.ts';
+import { createTreeReader, createValkeyTree, type TreeDeps, type TreeReader, whereNoTree } from './valkey-tree.ts';
 
 export interface AuditDeps extends TreeDeps {
   readonly ring: () => void;
@@ -96,6 +97,8 @@ interface Change {
   readonly agent: string;
   /** ms since the epoch. */
   readonly time: number;
+  /** Its leaf in the trail's tree, hex. */
+  readonly leaf: string;
 }
 
 /**
@@ -107,9 +110,10 @@ function createDayReader({ trail, now }: AuditDeps) {
   /** By the record's hash. */
   const changes = new Map<string, Change>();
   let readUntil: number | undefined;
-  const begin = (record: AuditRecord): void => {
+  const begin = (member: string): void => {
+    const record = storedRecord(member, 0);
     index.note(record);
-    const change = changeOf(record);
+    const change = changeOf(record, member);
     if (change) changes.set(record.hash, change);
   };
   const forgetBefore = (day: number): void => {
@@ -118,9 +122,11 @@ function createDayReader({ trail, now }: AuditDeps) {
   };
   return {
     index,
-    countSince: (since: number): readonly (readonly [agentId: string, count: number])[] => {
+    change: (hash: string): Change | undefined => changes.get(hash),
+    countSince: (since: number, isLater: IsLater): readonly (readonly [agentId: string, count: number])[] => {
       const counts = new Map<string, number>();
-      for (const { agent, time } of changes.values()) if (time >= since) counts.set(agent, (counts.get(agent) ?? 0) + 1);
+      for (const change of changes.values())
+        if (change.time >= since && !isLater(change)) counts.set(change.agent, (counts.get(change.agent) ?? 0) + 1);
       return [...counts];
     },
     catchUp: async (): Promise<void> => {
@@ -130,7 +136,7 @@ function createDayReader({ trail, now }: AuditDeps) {
       for await (const page of trail.pages(newSince(readUntil, until) - skewMs)) {
         for (const entry of page) {
           const [, name] = aboutAttempts.exec(entry.member) ?? [];
-          if (name === 'tool.started') begin(storedRecord(entry.member, 0));
+          if (name === 'tool.started') begin(entry.member);
           else if (name !== undefined) ends.hold(entry);
         }
         ends.letGo((page.at(-1)?.score ?? 0) - skewMs);
@@ -163,7 +169,8 @@ function createDayMemory(
   append: (draft: AuditDraft) => Promise<AuditRecord>,
 ): Pick<AuditLog, 'attempts' | 'endAttempt' | 'changesSince'> {
   const { connections, keys } = deps;
-  const { index, countSince, catchUp } = createDayReader(deps);
+  const { index, change, countSince, catchUp } = createDayReader(deps);
+  const tree = createTreeReader(deps);
   let turn: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const mine = turn.then(work);
@@ -172,7 +179,12 @@ function createDayMemory(
   };
   return {
     attempts: () => inTurn(() => catchUp().then(() => index.list().slice(0, 1000))),
-    changesSince: (since) => inTurn(() => catchUp().then(() => countSince(since - skewMs))),
+    changesSince: (since, upTo) =>
+      inTurn(async () => {
+        await catchUp();
+        const own = upTo && change(upTo.hash);
+        return countSince(since - skewMs, own === undefined ? () => false : await laterThan(own, tree));
+      }),
     endAttempt: (draft) =>
       inTurn(async () => {
         const call = callOf(draft) ?? '';
@@ -190,7 +202,31 @@ function createDayMemory(
 }
 
 /** undefined: it changes no cluster, or nobody's. */
-function changeOf({ time, attributes: { agent, cluster, impact } }: AuditRecord): Change | undefined {
+function changeOf({ time, attributes: { agent, cluster, impact } }: AuditRecord, member: string): Change | undefined {
   const id = isJsonObject(agent) ? agent['id'] : undefined;
-  return typeof id !== 'string' || cluster === undefined || impact === 'none' ? undefined : { agent: id, time: Date.parse(time) };
+  if (typeof id !== 'string' || cluster === undefined || impact === 'none') return undefined;
+  return { agent: id, time: Date.parse(time), leaf: leafHash(member).toString('hex') };
+}
+
+type IsLater = (change: Change) => boolean;
+
+/** So many of the newest leaves are looked at for one's own, which was written a moment ago; where it is not among them, among more. */
+const newestLeaves = [4096, 65_536];
+
+/**
+ * The order of changes is that of their leaves, which the server gives.
+ * INVARIANT: of two changes at most one is later for the other, and all leaves before one's own are of records that have been read. So it is read after
+ * the trail; one's own place is the last that it has, and what also has a leaf before that, is old, or has none at all is not later.
+ */
+async function laterThan(own: Change, tree: TreeReader): Promise<IsLater> {
+  for (const count of newestLeaves) {
+    const newest = await tree.newest(count).catch(whereNoTree);
+    const hashes = newest?.map(({ hash }) => hash) ?? [];
+    const place = hashes.lastIndexOf(own.leaf);
+    if (place < 0) continue;
+    const later = new Set(hashes.slice(place + 1));
+    for (const hash of hashes.slice(0, place)) later.delete(hash);
+    return ({ leaf, time }) => later.has(leaf) && time >= own.time - skewMs;
+  }
+  return () => false;
 }

@@ -72,7 +72,7 @@ function damagedName(): Fault {
 }
 
 /** @throws what is not the lack of a tree */
-function whereNoTree(thrown: unknown): undefined {
+export function whereNoTree(thrown: unknown): undefined {
   if (thrown instanceof Fault && thrown.code === 'no_tree') return undefined;
   throw thrown;
 }
@@ -83,6 +83,8 @@ export interface TreeReader {
   about(): Promise<{ readonly origin: string; readonly since: number } | undefined>;
   /** Fewer where leaves have left, or there are no more. */
   leaves(from: number, count: number): Promise<readonly StoredLeaf[]>;
+  /** The last ones of one moment, at most `count`. */
+  newest(count: number): Promise<readonly StoredLeaf[]>;
   above(level: number, from: number, count: number): Promise<readonly string[]>;
 }
 
@@ -120,6 +122,8 @@ export function createTreeReader({ connections, keys }: Pick<TreeDeps, 'connecti
       const list = await client.lrangeBuffer(keys.leaves, at - gone, from + count - gone - 1);
       return [...early, ...list.map(leafOf)];
     });
+  const newest = (count: number): Promise<readonly StoredLeaf[]> =>
+    look(async (client) => (await client.lrangeBuffer(keys.leaves, -count, -1)).map(leafOf));
   const stored: StoredRow = (row) => look((client) => storedHashes(client, keys, row));
   const above = (level: number, from: number, count: number): Promise<readonly string[]> =>
     hashesAbove(stored, leaves, { level, from, count });
@@ -130,7 +134,7 @@ export function createTreeReader({ connections, keys }: Pick<TreeDeps, 'connecti
       return { origin, first: 1, size, end: size, head: undefined, kept: gone };
     });
   };
-  return { about, leaves, above, state };
+  return { about, leaves, newest, above, state };
 }
 
 function noTree(cause: Fault): Fault {

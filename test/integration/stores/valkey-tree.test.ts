@@ -269,6 +269,29 @@ describe('a server', { timeout: 120_000 }, () => {
   });
 });
 
+describe('a change that is later than another one', { timeout: 120_000 }, () => {
+  const change = { name: 'tool.started', attributes: { agent: { id: 'mcp:a' }, cluster: 'lab', impact: 'reversible' } } as const;
+
+  it('is one whose only leaf comes after it; where that cannot be told, it counts', async () => {
+    const [store, other] = [await openTestValkey(server), await openTestValkey(server)];
+    const [own, next] = [await store.audit.append(change), await other.audit.append(change)];
+    await other.audit.append(change);
+    const counted = async (upTo: typeof own) => (await store.audit.changesSince(Date.now() - 60_000, upTo))[0]?.[1];
+    expect([await counted(own), await counted(next)]).toEqual([1, 2]);
+    const { operator } = server;
+    const [first, , third] = await operator.lrangeBuffer(leaves, 0, -1);
+    await operator.lpush(leaves, third ?? '');
+    expect([await counted(own), await counted(next)]).toEqual([2, 3]);
+    await operator.lpop(leaves);
+    await operator.rpush(leaves, first ?? '');
+    expect([await counted(own), await counted(next)]).toEqual([3, 2]);
+    await operator.ltrim(leaves, 1, 2);
+    expect([await counted(own), await counted(next)]).toEqual([3, 2]);
+    await operator.del(leaves);
+    expect([await counted(own), await counted(next)]).toEqual([3, 3]);
+  });
+});
+
 describe('the key that signs', { timeout: 120_000 }, () => {
   it('stands in the tree together with its record, or not at all', async () => {
     const store = await openTestValkey(server, { credentials: sampleCredentials('agent', 'exec', 'log-writer') });

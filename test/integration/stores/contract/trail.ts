@@ -105,6 +105,17 @@ export function trailContract(makeHarness: MakeHarness): void {
       );
     });
 
+    it('counts, up to a record, the changes that came before it, whoever wrote them', async () => {
+      const harness = await makeHarness();
+      const [store, other] = [await harness.open(), await harness.open()];
+      const change = { name: 'tool.started', attributes: { agent: { id: 'mcp:a' }, cluster: 'lab', impact: 'reversible' } } as const;
+      const written = [];
+      for (const one of [store, other, other, store, other]) written.push(await one.audit.append(change));
+      for (const { audit } of [store, other])
+        for (const [index, record] of written.entries())
+          expect(await audit.changesSince(harness.now() - 1_000, record)).toEqual([['mcp:a', index + 1]]);
+    });
+
     it('counts a change for 24 hours and no longer, over midnights and the day on which clocks change', async () => {
       const harness = await makeHarness();
       const store = await harness.open();
