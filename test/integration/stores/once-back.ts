@@ -12,3 +12,8 @@ export async function onceBack<T>(work: () => Promise<T>): Promise<T> {
     }
   }
 }
+
+/** Whether it leaves open that something was changed: any other fault of a store says that nothing was, and must be true. */
+export function mayHaveChanged({ code, message }: Fault): boolean {
+  return code === 'store_unconfirmed' || message.includes('whether it was made is not known');
+}

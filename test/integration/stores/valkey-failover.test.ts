@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { verifyTrail } from '#audit/verify-trail';
 import { Fault } from '#kernel/errors';
 import { type Child, startChild } from './child-process.ts';
-import { onceBack } from './once-back.ts';
+import { mayHaveChanged, onceBack } from './once-back.ts';
 import { openTestValkey } from './valkey-fixtures.ts';
 import { startWatched, type WatchedServers } from './valkey-groups.ts';
 
@@ -36,7 +36,9 @@ async function follow(children: readonly Child[], index: number, onLine: (words:
   }
 }
 
-const writeDown: Readonly<Record<string, (ledger: Ledger, id: string, rest: string) => void>> = {
+type Note = (ledger: Ledger, id: string, rest: string, unchanged?: string) => void;
+
+const writeDown: Readonly<Record<string, Note>> = {
   approved: (ledger, id, digest) => {
     ledger.approved.set(id, digest);
     ledger.open += 2;
@@ -51,16 +53,16 @@ const writeDown: Readonly<Record<string, (ledger: Ledger, id: string, rest: stri
   refused: (ledger) => {
     ledger.open -= 1;
   },
-  fault: (ledger, id, code) => {
-    name(ledger, id, code);
+  fault: (ledger, id, code, unchanged) => {
+    name(ledger, id, code, unchanged);
     ledger.open -= 1;
   },
   unsure: name,
 };
 
-/** Somebody was told that it may be lost. */
-function name({ named }: Ledger, id: string, code: string): void {
-  named.set(id, (named.get(id) ?? new Set()).add(code));
+/** Somebody was told that it may be lost. Who was told that nothing was changed was told that it is good still. */
+function name({ named }: Ledger, id: string, code: string, unchanged?: string): void {
+  if (unchanged === undefined) named.set(id, (named.get(id) ?? new Set()).add(code));
 }
 
 /** Kills the primary, or lets it hang until another has taken over; it comes back as a replica. */
@@ -83,8 +85,8 @@ it(`${total} approvals, a primary lost ${losses} times`, { timeout: 1_800_000 },
   for (const child of children) child.send(`approve ${Math.ceil(total / processes)}`);
   const failed = Promise.withResolvers<never>();
   const followed = new Promise<void>((resolve) => {
-    const onLine = ([word = '', id = '', rest = '']: readonly string[]): void => {
-      writeDown[word]?.(ledger, id, rest);
+    const onLine = ([word = '', id = '', rest = '', unchanged]: readonly string[]): void => {
+      writeDown[word]?.(ledger, id, rest, unchanged);
       if (ledger.done === processes && ledger.open === 0) resolve();
     };
     for (const index of children.keys()) follow(children, index, onLine).catch(failed.reject);
@@ -101,7 +103,7 @@ it(`${total} approvals, a primary lost ${losses} times`, { timeout: 1_800_000 },
       try {
         return await store.requests.consume(id, digest, 'late');
       } catch (thrown) {
-        if (thrown instanceof Fault) name(ledger, id, thrown.code);
+        if (thrown instanceof Fault && mayHaveChanged(thrown)) name(ledger, id, thrown.code);
         throw thrown;
       }
     });

@@ -2,13 +2,14 @@
  * approve-and-claim URL NAME [TIMEOUT-MS]: a machine where a person answers and agents run, on a store that fails over.
  * `approve N`: asks and approves N times, and says `approved ID DIGEST` of each, before that `unsure ID CODE` where an approval may not outlive a
  * fail-over; at the end `done`. `house`: keeps house once, and says `kept`.
- * `claim ID DIGEST`: says `ran ID` where the grant was got (a call would run now), `refused ID STATUS`, or `fault ID CODE`.
+ * `claim ID DIGEST`: says `ran ID` where the grant was got (a call would run now), `refused ID STATUS`, or `fault ID CODE`. Behind the code of a fault that
+ * says nothing was changed stands `unchanged`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RequestRecord } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import { openValkeyStore } from '#stores/valkey/open-valkey-store';
-import { onceBack } from '../once-back.ts';
+import { mayHaveChanged, onceBack } from '../once-back.ts';
 import { createApprover, decisionBy, draftBy, grantFor, storeApproval } from '../request-fixtures.ts';
 import { sampleCredentials } from '../valkey-server.ts';
 import { say, told } from './told.ts';
@@ -48,8 +49,12 @@ async function answer(id: string): Promise<string> {
     return result.ok ? 'confirmed' : result.why;
   } catch (thrown) {
     if (!(thrown instanceof Fault && thrown.retryable)) throw thrown;
-    return thrown.code;
+    return codeOf(thrown);
   }
+}
+
+function codeOf(fault: Fault): string {
+  return mayHaveChanged(fault) ? fault.code : `${fault.code} unchanged`;
 }
 
 async function claim(id: string, digest: string): Promise<void> {
@@ -57,7 +62,7 @@ async function claim(id: string, digest: string): Promise<void> {
     const result = await store.requests.consume(id, digest, `${name}/${process.pid}`);
     say(result.ok ? `ran ${id}` : `refused ${id} ${result.record?.status ?? result.why}`);
   } catch (thrown) {
-    say(`fault ${id} ${thrown instanceof Fault ? thrown.code : String(thrown)}`);
+    say(`fault ${id} ${thrown instanceof Fault ? codeOf(thrown) : String(thrown)}`);
   }
 }
 
