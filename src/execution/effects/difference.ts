@@ -268,7 +268,8 @@ function isOfTheRun(path: string, stats: BigIntStats, reading: Reading): boolean
 
 /** `ln old new`: the overlay has made a copy of the old file, and two names for that. */
 function withLinks(units: readonly Unit[], entries: readonly TreeEntry[], workspaceRoot: string): readonly Unit[] {
-  const changed = new Set(units.map(({ path }) => path));
+  // In a directory that is another one, too: what lay at its place is gone.
+  const changed = new Set(units.flatMap(({ path, inside }) => [path, ...pathsOf(inside)]));
   const isOld = ({ path, stats }: TreeEntry) =>
     stats.isFile() && stats.nlink > 1n && !changed.has(path) && look(`${workspaceRoot}/${path}`)?.isFile() === true;
   const old = new Map(entries.filter(isOld).map(({ path, stats }) => [stats.ino, path]));

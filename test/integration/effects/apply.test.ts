@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { programRunner } from '#execution/run-child';
@@ -361,6 +361,27 @@ describe('files of several names are one file where plain bash leaves one', () =
     const done = runApart({ root, commands: [command], ...way }, user)?.done[0];
     expect(done).toMatchObject({ exitCode: 0, stderr: '', leftOut: [] });
     expect(namesIn(workspace)).toEqual(namesIn(other));
+    runApart({ root, commands: [], undo: done?.runId ?? '' }, user);
+    expect([snapshot(workspace, { inodes: true }), namesIn(workspace)]).toEqual(was);
+  });
+
+  it.each([
+    ['root', undefined],
+    ['another user', otherUser],
+  ])('in a new directory in the place of another: what was there is none of them (%s)', (_who, user) => {
+    const root = temporaryDirectory('effects-');
+    const workspace = path.join(root, 'ws');
+    mkdirSync(workspace);
+    execFileSync('bash', ['-ec', 'mkdir -p lib/in d; echo old > lib/in/m; ln lib/in/m d/h; echo old > lib/y; sleep 0.01'], {
+      cwd: workspace,
+    });
+    if (user !== undefined) execFileSync('chown', ['-R', `${user}:${user}`, root]);
+    const was = [snapshot(workspace, { inodes: true }), namesIn(workspace)];
+    const command = 'tar cf a.tar lib d; rm -r lib; tar xf a.tar; echo new > lib/y; ln lib/y lib/z; ln lib/y four';
+    const done = runApart({ root, commands: [command] }, user)?.done[0];
+    expect(done).toMatchObject({ exitCode: 0, stderr: '', leftOut: [] });
+    for (const name of ['lib/y', 'lib/z', 'four']) expect(readFileSync(path.join(workspace, name), 'utf8')).toBe('new\n');
+    expect(namesIn(workspace)).toContain('./four ./lib/y ./lib/z');
     runApart({ root, commands: [], undo: done?.runId ?? '' }, user);
     expect([snapshot(workspace, { inodes: true }), namesIn(workspace)]).toEqual(was);
   });
