@@ -1,5 +1,5 @@
 /** What a person is told once: that the audit trail is not the one that this editor saw, and what keeps Banksman from working. */
-import { commands, type Disposable, Uri } from 'vscode';
+import { type Command, commands, type Disposable, Uri } from 'vscode';
 import { type Fault, toFault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
 import type { AppSession } from './app-session.ts';
@@ -73,11 +73,12 @@ export function reportProblems(session: AppSession, log: Log): Disposable {
   return { dispose: session.onChange(report) };
 }
 
-/** A button, the command behind it, and its arguments. */
-function remedyOf(fault: Fault): readonly [string, string, ...Uri[]] {
+/** The next step, for buttons and rows. */
+export function remedyOf(fault: Fault): Command {
   const file = faultyFile(fault);
-  if (file !== undefined) return [t('Open File'), 'vscode.open', Uri.file(file)];
-  return fault.code === 'bad_config' ? [t('Open Settings'), 'banksman.openSettings'] : [t('Try Again'), 'banksman.reload'];
+  if (file !== undefined) return { title: t('Open File'), command: 'vscode.open', arguments: [Uri.file(file)] };
+  if (fault.code === 'bad_config') return { title: t('Open Settings'), command: 'banksman.openSettings' };
+  return { title: t('Try Again'), command: 'banksman.reload' };
 }
 
 /** What went wrong with something that a person did, and a way on. */
@@ -88,8 +89,8 @@ export async function tellFault(thrown: unknown): Promise<void> {
 }
 
 async function tellProblem(fault: Fault): Promise<void> {
-  const [button, ...command] = remedyOf(fault);
-  const pressed = await notify.error(problemNotice(fault), button, t('Show Log'));
-  if (pressed === button) await commands.executeCommand(...command);
+  const { title, command, arguments: given = [] } = remedyOf(fault);
+  const pressed = await notify.error(problemNotice(fault), title, t('Show Log'));
+  if (pressed === title) await commands.executeCommand(command, ...(given as unknown[]));
   else if (pressed !== undefined) await commands.executeCommand('banksman.showLog');
 }

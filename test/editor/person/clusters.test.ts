@@ -1,4 +1,5 @@
 /** The view of the clusters and a guest's page, as a person uses them on the demo cluster. */
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { FrameLocator, Locator } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openApprovals } from '../harness/approvals-view.ts';
@@ -10,6 +11,7 @@ import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts'
 import { approveInModal, waitModal } from '../harness/modal.ts';
 import { pickRow, pickRows, runCommand, typeInto, waitPickRow } from '../harness/palette.ts';
 import { screenshot } from '../harness/screenshot.ts';
+import { machineSettings, machineSettingsFile } from '../harness/settings-file.ts';
 import { waitUntil } from '../harness/wait-until.ts';
 
 let bench: Workbench;
@@ -143,4 +145,21 @@ describe('the activity', () => {
     await screenshot(bench.page, 'g7-activity-narrow');
     expect(await page.locator('html').evaluate((root) => Math.max(0, root.scrollWidth - root.clientWidth))).toBe(0);
   });
+});
+
+it('says in the view of the clusters that a setting is wrong, and opens the settings from there', async () => {
+  const file = machineSettingsFile(bench);
+  const before = readFileSync(file, 'utf8');
+  writeFileSync(file, JSON.stringify({ ...machineSettings(bench), 'banksman.clusters': [{ name: 7 }] }));
+  try {
+    await row('wrong, so no tool runs').waitFor({ timeout: 60_000 });
+    await row('Show the log').waitFor({ timeout: 60_000 });
+    await screenshot(bench.page, 'g8-clusters-wrong-setting');
+    expect(await row('settings are wrong').innerText()).toContain('so no tool runs');
+    await row('Open Settings').click();
+    await bench.page.locator('.settings-editor').waitFor({ timeout: 60_000 });
+  } finally {
+    writeFileSync(file, before);
+  }
+  await row('Open Settings').waitFor({ state: 'detached', timeout: 60_000 });
 });

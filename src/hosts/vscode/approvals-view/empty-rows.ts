@@ -22,6 +22,8 @@ const walkthrough = action(
   'openWalkthrough',
 );
 
+export const showLog: EmptyRow = action(t('Show the log'), 'output', t('Every call, and what became of it'), 'showLog');
+
 const nothingWaits: readonly EmptyRow[] = [
   {
     label: t('No call is waiting for you'),
@@ -29,7 +31,7 @@ const nothingWaits: readonly EmptyRow[] = [
     tooltip: t('When an agent wants to do something that needs a person, it appears here with a countdown, and a dialog asks you.'),
   },
   walkthrough,
-  action(t('Show the log'), 'output', t('Every call, and what became of it'), 'showLog'),
+  showLog,
 ];
 
 const noCluster: readonly EmptyRow[] = [

@@ -318,7 +318,7 @@ function moreItem(command: string): TreeItem {
   return item;
 }
 
-function emptyItem({ label, icon, tooltip, command }: EmptyRow): TreeItem {
+export function emptyItem({ label, icon, tooltip, command }: EmptyRow): TreeItem {
   const item = new TreeItem(label, TreeItemCollapsibleState.None);
   item.contextValue = 'empty';
   item.tooltip = tooltip;

@@ -15,12 +15,15 @@ import {
   workspace,
 } from 'vscode';
 import type { AppSession } from '../app-session.ts';
-import { type EmptyRow, emptyPending } from '../approvals-view/empty-rows.ts';
+import { type EmptyRow, emptyPending, showLog } from '../approvals-view/empty-rows.ts';
+import { problemHeadline, problemNotice } from '../approvals-view/problem-rows.ts';
+import { emptyItem } from '../approvals-view/request-list.ts';
 import { plainLabel } from '../commands/picks.ts';
 import { toldCommand } from '../commands/told-command.ts';
 import { clusterViewId } from '../contributes/views.ts';
 import { createDisposableBag, type Disposable } from '../disposables.ts';
 import { t } from '../l10n.ts';
+import { remedyOf } from '../notices.ts';
 import { ClusterFeed } from './cluster-feed.ts';
 import { choicesIn, isNarrowed, type Look, lookInWords, type Sorting, sortings, wholeLook } from './cluster-look.ts';
 import { allFlags, type Flag, flagInWords, guestRow, stateInWords, type TreeRow } from './cluster-rows.ts';
@@ -142,8 +145,18 @@ class ClusterRows implements TreeDataProvider<string>, Disposable {
     if (state.kind === 'ready') return emptyPending('unconfigured', workspace.isTrusted);
     if (state.kind !== 'problem')
       return [{ label: t('Banksman is starting…'), icon: 'loading~spin', tooltip: t('The clusters are shown when it has.') }];
-    const command = { command: 'banksman.showApprovals', title: t('Show what is wrong') };
-    return [{ label: t('Banksman could not start'), icon: 'error', tooltip: t('The list above says why, and what to do.'), command }];
+    const why = problemNotice(state.fault);
+    const [show, remedy] = [{ command: 'banksman.showApprovals', title: t('Show what is wrong') }, remedyOf(state.fault)];
+    return [
+      {
+        label: problemHeadline(state.fault),
+        icon: 'error',
+        tooltip: `${why}\n${t('The list above says why, and what to do.')}`,
+        command: show,
+      },
+      { label: remedy.title, icon: 'tools', tooltip: why, command: remedy },
+      showLog,
+    ];
   }
 
   row(argument: unknown): TreeRow | undefined {
@@ -164,12 +177,7 @@ class ClusterRows implements TreeDataProvider<string>, Disposable {
     const row = this.#tree.row(id);
     if (row !== undefined) return treeItem(row);
     const empty = this.#empty.find(({ label }) => label === id);
-    const item = new TreeItem(id, TreeItemCollapsibleState.None);
-    if (empty === undefined) return item;
-    item.tooltip = empty.tooltip;
-    item.iconPath = new ThemeIcon(empty.icon);
-    if (empty.command) item.command = empty.command;
-    return item;
+    return empty === undefined ? new TreeItem(id, TreeItemCollapsibleState.None) : emptyItem(empty);
   }
 
   /** When somebody points at it: so it is as new as the row. */
