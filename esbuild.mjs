@@ -1,13 +1,13 @@
 // Bundles the three entry points: `node esbuild.mjs [--dev]`. Plain JavaScript, so that F5 and CI need nothing but Node and esbuild.
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { bundleFaults } from './scripts/build/bundle-faults.mjs';
+import { banner, commonOptions } from './scripts/build/bundle-options.mjs';
 import { bundles } from './scripts/build/bundles.mjs';
 import { classNameFaults, keepClassNames } from './scripts/build/class-names.mjs';
 import { noExamples } from './scripts/build/no-examples.mjs';
-import { noNatives } from './scripts/build/no-natives.mjs';
 import { packBundle } from './scripts/build/pack-chunks.mjs';
 import { slimUndici } from './scripts/build/slim-undici.mjs';
 import { thirdPartyNotices } from './scripts/build/third-party-notices.mjs';
@@ -15,34 +15,19 @@ import { thirdPartyNotices } from './scripts/build/third-party-notices.mjs';
 const root = path.dirname(fileURLToPath(import.meta.url));
 const dist = path.join(root, 'dist');
 const dev = process.argv.includes('--dev');
-const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
-
-/** CommonJS has no `import.meta`; the sources use it to find what lies beside them (the store's worker). */
-const banner = "const bundleUrl = require('node:url').pathToFileURL(__filename).href;";
 
 /** @param {import('./scripts/build/bundles.mjs').Bundle} bundle */
 function optionsFor(bundle) {
+  const { plugins, ...common } = commonOptions(root);
   return {
-    absWorkingDir: root,
+    ...common,
     entryPoints: [bundle.entry],
-    bundle: true,
-    platform: 'node',
     target: bundle.target,
     external: bundle.external,
-    // Its `main` is UMD, whose inner requires no bundler sees.
-    alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-    plugins: [noNatives, slimUndici, keepClassNames, noExamples, ownFiles(bundle)],
-    define: {
-      'import.meta.url': 'bundleUrl',
-      'import.meta.dirname': '__dirname',
-      'import.meta.filename': '__filename',
-      BANKSMAN_VERSION: JSON.stringify(version),
-    },
+    plugins: [...plugins, slimUndici, keepClassNames, noExamples, ownFiles(bundle)],
     minify: !dev,
-    legalComments: 'none',
     metafile: true,
     write: false,
-    logLevel: 'warning',
   };
 }
 
@@ -56,7 +41,7 @@ async function buildWhole(bundle) {
     format: 'cjs',
     // A file that is loaded later is required: the editor's own loader knows that way alone.
     supported: { 'dynamic-import': false },
-    banner: { js: banner },
+    banner,
     sourcemap: dev ? 'linked' : 'external',
   });
   return { metafile, files: outputFiles.map((output) => ({ name: path.basename(output.path), contents: output.text })) };

@@ -42,7 +42,8 @@ const load = Module._load;
 Module._load = function (name, ...rest) { return name === 'vscode' ? any : load.call(this, name, ...rest); };
 const begun = performance.now();
 const packageJSON = JSON.parse(require('node:fs').readFileSync(process.argv[2], 'utf8'));
-const own = { extension: { packageJSON }, extensionPath: require('node:path').dirname(process.argv[2]) };
+const extensionPath = require('node:path').dirname(process.argv[2]);
+const own = { extension: { packageJSON, extensionPath }, extensionPath };
 const context = new Proxy(any, { get: (_, key) => own[key] ?? any });
 require(process.argv[1]).activate(context).then(() => {
   process.stdout.write(String(performance.now() - begun));

@@ -10,8 +10,8 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { build } from 'esbuild';
 import { startDemoCluster } from '#demo/index';
+import { banner, commonOptions } from '../../scripts/build/bundle-options.mjs';
 import { noExamples } from '../../scripts/build/no-examples.mjs';
-import { noNatives } from '../../scripts/build/no-natives.mjs';
 import { slimUndici } from '../../scripts/build/slim-undici.mjs';
 import { seedRequests } from '../editor/harness/seed-requests.ts';
 import { figure, residentMb } from './measure.ts';
@@ -23,20 +23,14 @@ const settleMs = 5_000;
 
 /** As esbuild.mjs bundles what is shipped: Node's own stripping of types would be counted, too. */
 async function bundleWindow(outfile: string): Promise<void> {
+  const { plugins, ...common } = commonOptions(root);
   await build({
-    absWorkingDir: root,
+    ...common,
     entryPoints: [path.join(import.meta.dirname, 'window', 'window.ts')],
-    ...{ outfile, bundle: true, minify: true, platform: 'node', target: 'node24', format: 'cjs', logLevel: 'warning' },
+    ...{ outfile, minify: true, target: 'node24', format: 'cjs' },
     external: ['vscode', './twin.cjs', './sinks.cjs'],
-    alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-    plugins: [noNatives, slimUndici, noExamples],
-    banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
-    define: {
-      'import.meta.url': 'bundleUrl',
-      'import.meta.dirname': '__dirname',
-      'import.meta.filename': '__filename',
-      BANKSMAN_VERSION: '"bench"',
-    },
+    plugins: [...plugins, slimUndici, noExamples],
+    banner,
   });
 }
 

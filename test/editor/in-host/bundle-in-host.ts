@@ -1,7 +1,7 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
-import { noNatives } from '../../../scripts/build/no-natives.mjs';
+import { banner, commonOptions } from '../../../scripts/build/bundle-options.mjs';
 import { cacheFolder, ROOT } from '../../../scripts/lib/cache-folder.mjs';
 
 /** What `extensionDevelopmentPath` and `extensionTestsPath` want. */
@@ -31,28 +31,15 @@ export async function bundleInHost(): Promise<InHostPaths> {
   return { extensionPath, testsPath };
 }
 
-/** As esbuild.mjs bundles the shipped entry. */
 async function bundle(entry: string, outfile: string): Promise<void> {
-  const { version } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { version: string };
   await build({
-    absWorkingDir: ROOT,
+    ...commonOptions(ROOT),
     entryPoints: [path.join(HERE, entry)],
     outfile,
-    bundle: true,
-    platform: 'node',
     format: 'cjs',
     target: 'node24',
     external: ['vscode'],
-    plugins: [noNatives],
-    banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
-    define: {
-      'import.meta.url': 'bundleUrl',
-      'import.meta.dirname': '__dirname',
-      'import.meta.filename': '__filename',
-      BANKSMAN_VERSION: JSON.stringify(version),
-    },
+    banner,
     keepNames: true,
-    legalComments: 'none',
-    logLevel: 'warning',
   });
 }
