@@ -2,7 +2,7 @@
 
 import { userInfo } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ExtensionContext, type LogOutputChannel, window, workspace } from 'vscode';
+import { type ExtensionContext, type LogOutputChannel, type Uri, window, workspace } from 'vscode';
 import { tokenSecret } from '#app/clusters/bound-token';
 import { defaultConfigFile, defaultStateDir } from '#app/config/paths';
 import { createHandOver } from '#app/plans/hand-over';
@@ -10,7 +10,6 @@ import type { PlanHandOver } from '#app/plans/plans';
 import { type RequestRecord, requestLifeMs } from '#kernel/approval/request';
 import { toFault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
-import { registerActivity } from './activity/activity-panel.ts';
 import { AlarmFeed } from './alarm-feed.ts';
 import { AppSession } from './app-session.ts';
 import { readSigner } from './approval-key.ts';
@@ -32,7 +31,6 @@ import { registerTestCommand } from './commands/test-command.ts';
 import { createDetailsPanels, type DetailsPanels } from './details/details-panels.ts';
 import { createDisposableBag, type Disposable } from './disposables.ts';
 import { createDemo } from './first-run/demo.ts';
-import { registerDoctor } from './first-run/doctor-panel.ts';
 import { registerFirstRun } from './first-run/register-first-run.ts';
 import { type ConfirmDeps, createModalQueue, type ModalQueue } from './gate/confirm-run.ts';
 import type { Dialogs } from './gate/dialogs.ts';
@@ -46,10 +44,10 @@ import { logRequests } from './log-requests.ts';
 import { registerMcpServer } from './mcp-servers.ts';
 import { watchRequests } from './new-requests.ts';
 import { reportProblems, watchTrail } from './notices.ts';
+import { registerOnlyPage } from './only-page.ts';
 import { registerParticipant } from './participant/register-participant.ts';
 import { type PlanCommandDeps, registerPlanCommands, tellPlanEnd } from './plans/plan-commands.ts';
 import { PlanFeed } from './plans/plan-feed.ts';
-import { registerPolicyPage } from './policy/policy-panel.ts';
 import type { SaveDeps } from './policy/save-settings.ts';
 import { registerUndoRun } from './runs/undo-run.ts';
 import { LevelFeed } from './security/level-feed.ts';
@@ -197,9 +195,15 @@ function toolSurfaces(
     ...registerLanguageModelTools(names, acting.runner),
     registerParticipant({ runner: acting.runner }),
     ...registerClusterActions(palette, acting),
-    registerActivity(session, extensionUri),
+    registerOnlyPage('banksman.showActivity', async (ended) => {
+      const { ActivityPanel } = await import('./activity/activity-panel.ts');
+      return new ActivityPanel(session, extensionUri, ended);
+    }),
     registerClusterView({ ...acting, tools, session, extensionUri }),
-    registerPolicyPage({ ...settings, extensionUri, tools: () => tools().map(({ name }) => name) }),
+    registerOnlyPage('banksman.showPolicy', async (ended) => {
+      const { PolicyPanel } = await import('./policy/policy-panel.ts');
+      return new PolicyPanel({ ...settings, extensionUri, tools: () => tools().map(({ name }) => name) }, ended);
+    }),
   ];
 }
 
@@ -212,9 +216,21 @@ function notices(core: Core, confirm: ConfirmDeps): Disposable[] {
 function firstRun({ context, session, log, places }: Core, confirm: ConfirmDeps): Disposable[] {
   const { secrets, globalState: memory } = context;
   return [
-    registerDoctor(session, context.extensionUri, places.stateDir),
+    ...doctorPage(session, context.extensionUri, places.stateDir),
     ...registerFirstRun({ session, secrets, memory, log, confirm, ...places }),
   ];
+}
+
+/** Looks anew at settings that changed. */
+function doctorPage(session: AppSession, extensionUri: Uri, stateDir: string): Disposable[] {
+  const pages = registerOnlyPage('banksman.doctor', async (ended) => {
+    const { DoctorPanel, findingsHere } = await import('./first-run/doctor-panel.ts');
+    return new DoctorPanel(findingsHere(session, stateDir), extensionUri, ended);
+  });
+  const stop = session.onChange(() => {
+    if (session.state.kind === 'ready') void pages.page?.look();
+  });
+  return [pages, { dispose: stop }];
 }
 
 interface ListParts {

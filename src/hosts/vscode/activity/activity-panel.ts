@@ -1,8 +1,7 @@
 /** *Show Activity*: what agents did, as it happens. It shows; what its buttons lead to are the same commands and questions as anywhere else. */
-import { commands, type Disposable, type Uri } from 'vscode';
+import { commands, type Uri } from 'vscode';
 import type { App } from '#kernel/app';
 import type { AppSession } from '../app-session.ts';
-import { createDisposableBag } from '../disposables.ts';
 import { faultWords, reasonWords } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 import { type LivePage, openLivePage } from '../live-page.ts';
@@ -14,22 +13,7 @@ const lookMs = 2_000;
 /** So many records of the trail's end are read. */
 const most = 5_000;
 
-export function registerActivity(session: AppSession, extensionUri: Uri): Disposable {
-  const bag = createDisposableBag();
-  let open: ActivityPanel | undefined;
-  bag.add(
-    commands.registerCommand('banksman.showActivity', () => {
-      open ??= new ActivityPanel(session, extensionUri, () => {
-        open = undefined;
-      });
-      open.reveal();
-    }),
-  );
-  bag.add({ dispose: () => open?.dispose() });
-  return bag;
-}
-
-class ActivityPanel {
+export class ActivityPanel {
   readonly #session: AppSession;
   readonly #page: LivePage;
   #calls: readonly ActivityCall[] | { readonly failed: string } | undefined;

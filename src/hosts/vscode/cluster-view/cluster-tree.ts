@@ -170,7 +170,7 @@ function sortOut(
 }
 
 function compare(a: unknown, b: unknown): number {
-  return byNameAndNumber.compare(String(a), String(b));
+  return byNameAndNumber(String(a), String(b));
 }
 
 interface AddingNode {

@@ -7,7 +7,7 @@ import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
 import type { TreeRow } from './cluster-rows.ts';
 import { createClusterView } from './cluster-view.ts';
-import { createGuestPanels } from './guest-panels.ts';
+import type { GuestPanels } from './guest-panels.ts';
 import { actByVerb, chooseAndAct, type RowActionDeps } from './row-actions.ts';
 
 /** Commands for one tool each; the name of the tool without what kind of guest it is for. */
@@ -28,7 +28,13 @@ export function registerClusterView({ session, extensionUri, ...rest }: ClusterS
   const bag = createDisposableBag();
   const view = bag.add(createClusterView(session));
   const actions: RowActionDeps = { ...rest, clusters: () => view.feed.clusters };
-  const panels = bag.add(createGuestPanels({ session, view, actions, extensionUri }));
+  let panels: GuestPanels | undefined;
+  bag.add({ dispose: () => panels?.dispose() });
+  const showGuest = async (target: TreeRow['target'], upid?: string): Promise<void> => {
+    const { createGuestPanels } = await import('./guest-panels.ts');
+    panels ??= createGuestPanels({ session, view, actions, extensionUri });
+    panels.show(target, upid);
+  };
   /** SECURITY: of what a command is given only a row's id counts: which guest, and what is done to it, the tree and the person say. */
   const onRow = (command: string, run: (row: TreeRow) => unknown) =>
     bag.add(
@@ -40,12 +46,12 @@ export function registerClusterView({ session, extensionUri, ...rest }: ClusterS
     );
   for (const [command, verb] of Object.entries(verbs)) onRow(command, ({ target }) => actByVerb(verb, target, actions));
   onRow('banksman.doOnRow', ({ target, label }) => chooseAndAct(target, label, actions));
-  onRow('banksman.openGuest', ({ target }) => panels.show(target));
+  onRow('banksman.openGuest', ({ target }) => showGuest(target));
   onRow('banksman.openTask', ({ target: { cluster, upid = '' } }) => showTask(view.guest, { cluster, upid }));
   return bag;
 
   function showTask(guestOf: typeof view.guest, { cluster, upid }: { readonly cluster: string; readonly upid: string }): unknown {
     const guest = guestOf(cluster, Number(upid.split(':')[6]));
-    return guest === undefined ? commands.executeCommand('banksman.run.get_recent_tasks') : panels.show(guest.target, upid);
+    return guest === undefined ? commands.executeCommand('banksman.run.get_recent_tasks') : showGuest(guest.target, upid);
   }
 }

@@ -13,7 +13,7 @@ import { type LivePage, openLivePage } from '../live-page.ts';
 import { notify } from '../notify.ts';
 import { titleOfRequest } from '../request-words.ts';
 import { workspaceRestriction } from '../tools/run-tool.ts';
-import { detailsMarkup, detailsParts, detailsVerbs, type Loaded, type RequestFacts } from './details-page.ts';
+import type { Loaded, RequestFacts } from './details-page.ts';
 
 /** The time left is in the page. */
 const redrawMs = 30_000;
@@ -28,6 +28,9 @@ export interface DetailsPanels extends Disposable {
 
 type Loadable = Pick<RequestFacts, 'live' | 'policy'>;
 
+/** Loaded with the first page. */
+type DetailsPage = typeof import('./details-page.ts');
+
 export interface DetailsDeps {
   readonly session: AppSession;
   readonly extensionUri: Uri;
@@ -36,14 +39,19 @@ export interface DetailsDeps {
 
 export function createDetailsPanels(deps: DetailsDeps): DetailsPanels {
   const open = new Map<string, LivePage>();
-  const openPanel = (record: RequestRecord): LivePage => {
+  const openPanel = (record: RequestRecord, markup: DetailsPage): LivePage => {
     const { id } = record;
+    const { detailsParts } = markup;
     const bag = createDisposableBag(deps.onError);
     const page = openLivePage({
       ...{ kind: 'banksman.request', title: titleOfRequest(record, 160), tab: titleOfRequest(record, 60), style: '' },
       extensionUri: deps.extensionUri,
       ...{ parts: detailsParts, spoken: detailsParts[0] },
-      said: ({ run }) => runVerb(run, id),
+      said: ({ run }) =>
+        runVerb(
+          markup.detailsVerbs.find((known) => known === run),
+          id,
+        ),
       seen: () => undefined,
       ended: () => {
         open.delete(id);
@@ -51,14 +59,15 @@ export function createDetailsPanels(deps: DetailsDeps): DetailsPanels {
       },
     });
     open.set(id, page);
-    bag.add(follow(page, id, deps));
+    bag.add(follow(page, id, deps, markup));
     return page;
   };
   return {
     async show(id) {
       const record = await deps.session.use(({ approvals }) => approvals.get(id));
       if (!record) return void notify.info(t('There is no request {0}.', id));
-      (open.get(id) ?? openPanel(record)).reveal();
+      const markup = await import('./details-page.ts');
+      (open.get(id) ?? openPanel(record, markup)).reveal();
     },
     dispose() {
       for (const page of [...open.values()]) page.dispose();
@@ -67,13 +76,12 @@ export function createDetailsPanels(deps: DetailsDeps): DetailsPanels {
 }
 
 /** SECURITY: a word of the page, which counts as one of ours or not at all; the id is this panel's, and what it opens asks in a dialog. */
-function runVerb(word: unknown, id: string): void {
-  const verb = detailsVerbs.find((known) => known === word);
+function runVerb(verb: string | undefined, id: string): void {
   if (verb !== undefined) void commands.executeCommand(`banksman.${verb}`, id);
 }
 
 /** Draws at once, again when the slow facts are there, and then after each change. */
-function follow(page: LivePage, id: string, { session, onError }: DetailsDeps): Disposable {
+function follow(page: LivePage, id: string, { session, onError }: DetailsDeps, { detailsMarkup }: DetailsPage): Disposable {
   let looksAgainMs = redrawMs;
   let loaded: (Loadable & { readonly status: RequestStatus }) | undefined;
   const rereader = new Rereader({

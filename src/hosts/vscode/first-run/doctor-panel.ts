@@ -1,42 +1,27 @@
 /** *Doctor*: what works here and what does not, looked at anew whenever the person says so. */
-import { commands, type Disposable, type Uri } from 'vscode';
+import { commands, type Uri } from 'vscode';
 import type { Finding } from '#kernel/app';
 import { toFault } from '#kernel/errors';
 import type { AppSession } from '../app-session.ts';
-import { createDisposableBag } from '../disposables.ts';
 import { doctorOfWindow } from '../hooks/agent-standing.ts';
 import { t } from '../l10n.ts';
 import { type LivePage, openLivePage } from '../live-page.ts';
 import { type DoctorFacts, type DoctorStep, doctorMarkup, doctorParts, doctorSteps, doctorStyle } from './doctor-page.ts';
 
-export function registerDoctor(session: AppSession, extensionUri: Uri, stateDir: string): Disposable {
-  const bag = createDisposableBag();
-  let open: DoctorPanel | undefined;
-  bag.add(
-    commands.registerCommand('banksman.doctor', () => {
-      const look = (signal: AbortSignal) => session.use((app) => doctorOfWindow(app, signal, stateDir));
-      open ??= new DoctorPanel(look, extensionUri, () => {
-        open = undefined;
-      });
-      open.reveal();
-    }),
-  );
-  // Settings that changed are looked at, as they are then.
-  const stop = session.onChange(() => {
-    if (session.state.kind === 'ready') void open?.look();
-  });
-  bag.add({ dispose: stop });
-  bag.add({ dispose: () => open?.dispose() });
-  return bag;
+type Findings = (signal: AbortSignal) => Promise<readonly Finding[]>;
+
+/** What `doctor` finds, and what hooks of agents it finds in this window. */
+export function findingsHere(session: AppSession, stateDir: string): Findings {
+  return (signal) => session.use((app) => doctorOfWindow(app, signal, stateDir));
 }
 
-class DoctorPanel {
-  readonly #findings: (signal: AbortSignal) => Promise<readonly Finding[]>;
+export class DoctorPanel {
+  readonly #findings: Findings;
   readonly #page: LivePage;
   #facts: DoctorFacts = { findings: undefined, isLooking: false };
   #looking: AbortController | undefined;
 
-  constructor(findings: (signal: AbortSignal) => Promise<readonly Finding[]>, extensionUri: Uri, ended: () => void) {
+  constructor(findings: Findings, extensionUri: Uri, ended: () => void) {
     this.#findings = findings;
     this.#page = openLivePage({
       ...{ kind: 'banksman.doctor', title: t('Banksman Doctor'), style: doctorStyle, parts: doctorParts, extensionUri },

@@ -1,11 +1,10 @@
 /** *Show Policy*: it looks, tests and replays by itself; what it saves goes through the same dialogs as anywhere else. */
-import { ConfigurationTarget, commands, type Disposable, type Uri, workspace } from 'vscode';
+import { ConfigurationTarget, commands, type Uri, workspace } from 'vscode';
 import type { Agent, AgentHost } from '#kernel/agent';
 import { type Fault, toFault } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
 import type { ReplayReport } from '#kernel/policy-view';
 import { modelTiers, type SecurityLevel, securityLevels, toolGroups } from '#kernel/tiers';
-import { createDisposableBag } from '../disposables.ts';
 import { t } from '../l10n.ts';
 import { type LivePage, openLivePage } from '../live-page.ts';
 import { tellFault } from '../notices.ts';
@@ -20,24 +19,9 @@ export interface PolicyDeps extends SaveDeps {
   tools(): readonly string[];
 }
 
-export function registerPolicyPage(deps: PolicyDeps): Disposable {
-  const bag = createDisposableBag();
-  let open: PolicyPanel | undefined;
-  bag.add(
-    commands.registerCommand('banksman.showPolicy', () => {
-      open ??= new PolicyPanel(deps, () => {
-        open = undefined;
-      });
-      open.reveal();
-    }),
-  );
-  bag.add({ dispose: () => open?.dispose() });
-  return bag;
-}
-
 const start: PolicyForm = { agent: 'chat:any', tier: 'intermediate', group: '', tool: 'execute_ssh', input: '{\n}', level: '', since: '' };
 
-class PolicyPanel {
+export class PolicyPanel {
   readonly #deps: PolicyDeps;
   readonly #page: LivePage;
   #form: PolicyForm = start;
