@@ -41,7 +41,12 @@ export const bundles = [
       {
         from: /^src\/hosts\/vscode\/window-session\.ts$/,
         // A window starts with everything that a person can look at and press, and nothing of what a call takes.
-        never: [/node_modules\/(?!qr\/)/, /^src\/(?!hosts\/vscode\/|kernel\/|approval\/|identity\/|execution\/sandbox\/|app\/)/],
+        never: [
+          /node_modules\//,
+          /^src\/(?!hosts\/vscode\/|kernel\/|approval\/|identity\/|execution\/sandbox\/|app\/)/,
+          // Pages are loaded by whoever opens the first.
+          /^src\/hosts\/vscode\/(?:details\/details-page|activity\/activity-p|policy\/policy-p|first-run\/doctor-p|cluster-view\/guest-p)/,
+        ],
       },
     ],
   },
