@@ -24,6 +24,8 @@ const PACKAGES = [
   { name: 'iproute2', for: 'servers', programs: ['ip'] },
   { name: 'perl', for: 'servers', programs: ['perl'] },
   { name: 'bsdutils', for: 'servers', programs: ['script'] },
+  { name: 'zsh', for: 'servers', programs: ['zsh'] },
+  { name: 'fish', for: 'servers', programs: ['fish'] },
 ];
 
 const LOCK_TRIES = 6;

@@ -131,11 +131,13 @@ _banksman() {
   local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} words=() i
   for ((i = 1; i < COMP_CWORD; i++)); do
     case \${COMP_WORDS[i]} in
-      ${valued().join('|')}) ((i++)) ;;
+      ${valued().join('|')}) [[ \${COMP_WORDS[++i]} == = ]] && ((i++)) ;;
       -*) ;;
       *) words+=("\${COMP_WORDS[i]}") ;;
     esac
   done
+  [[ $previous == = ]] && previous=\${COMP_WORDS[COMP_CWORD-2]}
+  [[ $current == = ]] && current=
   COMPREPLY=()
   case "\${words[0]} $previous" in
 ${commands.flatMap(valueOffers).map(value).join('\n')}
@@ -175,6 +177,10 @@ _banksman() {
       *) typed+=("$words[i]") ;;
     esac
   done
+  if [[ $current == --*=* ]]; then
+    previous=\${current%%=*}
+    compset -P 1 '*='
+  fi
   case "$typed[1] $previous" in
 ${commands.flatMap(valueOffers).map(value).join('\n')}
     *' --config' | *' --output') _files; return ;;
@@ -208,10 +214,22 @@ function listed(choices: readonly Choice[]): string {
 
 function fish(commands: readonly CommandRecord[]): string {
   const value = ({ command, option, takes }: ValueOffer) =>
-    `    case '${command} --${option}'\n      ${takes === 'file' ? '__fish_complete_path $current' : takes === 'folder' ? '__fish_complete_directories $current' : listed(takes)}\n      return`;
+    `    case '${command} --${option}'\n      ${takes === 'file' ? '__fish_complete_path $argv[2]' : takes === 'folder' ? '__fish_complete_directories $argv[2]' : listed(takes)}`;
   const offer = ({ typed, further, words, options }: Offer) =>
     `    case '${typed}${further ? ' *' : ''}'\n      if test $dash = yes\n        ${listed(options)}\n      else\n        ${listed(words)}\n      end`;
   return `# Completions of banksman ${version} for fish: source this, or keep it as ~/.config/fish/completions/banksman.fish.
+function __banksman_values
+  switch $argv[1]
+${commands.flatMap(valueOffers).map(value).join('\n')}
+    case '* --config' '* --output'
+      __fish_complete_path $argv[2]
+    case '* --state'
+      __fish_complete_directories $argv[2]
+    case '*'
+      return 1
+  end
+  return 0
+end
 function __banksman_offer
   set -l words (commandline -opc)
   set -l current (commandline -ct)
@@ -232,14 +250,18 @@ function __banksman_offer
         set -a typed $word
     end
   end
-  switch "$typed[1] $previous"
-${commands.flatMap(valueOffers).map(value).join('\n')}
-    case '* --config' '* --output'
-      __fish_complete_path $current
-      return
-    case '* --state'
-      __fish_complete_directories $current
-      return
+  set -l value $current
+  set -l before ''
+  if string match -q -- '--*=*' $current
+    set previous (string split -m 1 = -- $current)[1]
+    set before $previous=
+    set value (string replace -- $before '' $current)
+  end
+  if set -l values (__banksman_values "$typed[1] $previous" $value)
+    for one in $values
+      echo $before$one
+    end
+    return
   end
   if contains -- $previous ${valued().join(' ')}
     return

@@ -23,11 +23,13 @@ const script = (shell: Shell) => printed(() => completionsOf(commands)([shell], 
 const offeredBy: Readonly<Record<Shell, (line: string) => string>> = {
   bash(line) {
     const ask = `COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _banksman; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    return inShell('bash', ['--norc', '-c', `${script('bash')}\n${ask}`, 'bash', ...line.split(' ')]);
+    // As its COMP_WORDBREAKS take a line apart.
+    return inShell('bash', ['--norc', '-c', `${script('bash')}\n${ask}`, 'bash', ...line.split(/ |(?==)|(?<==(?!$))/)]);
   },
   // Its line editor needs a terminal: what hands the words to it prints them here, those that begin as the last word does.
   zsh(line) {
     const editor = `compdef() :
+compset() words[CURRENT]=\${words[CURRENT]#*=}
 _describe() { local list=$@[-1] one; for one in \${(P)list}; do one=\${one%%:*}; [[ $one == $words[CURRENT]* ]] && print -r -- $one; done; true }
 _files() { print -rl -- $words[CURRENT]*(N) }`;
     return inShell('zsh', ['-f', '-c', `${editor}\n${script('zsh')}\nwords=("$@"); CURRENT=$#; _banksman`, 'zsh', ...line.split(' ')]);
@@ -41,7 +43,13 @@ function inShell(program: Shell, words: readonly string[]): string {
   return execFileSync(program, words, { encoding: 'utf8', cwd: import.meta.dirname });
 }
 
-const isInstalled = (program: Shell) => spawnSync(program, ['-c', 'true']).status === 0;
+/** fish completes the whole word, the others what is behind its `=`. */
+const valuesOf = (shell: Shell, values: readonly string[], option = '--format=') =>
+  values.map((value) => (shell === 'fish' ? `${option}${value}` : value));
+
+/** Where the bench could install them, a shell that is not there must fail, not be skipped. */
+const isInstalled = (program: Shell) =>
+  process.env['BANKSMAN_REQUIRE_SERVERS'] !== undefined || spawnSync(program, ['-c', 'true']).status === 0;
 
 describe.each<Shell>(['bash', 'zsh', 'fish'])('completions for %s', (shell) => {
   it.skipIf(!isInstalled(shell)).each<[string, readonly string[]]>([
@@ -55,6 +63,12 @@ describe.each<Shell>(['bash', 'zsh', 'fish'])('completions for %s', (shell) => {
     ['banksman call ', catalog.map(({ name }) => name)],
     ['banksman policy explain get_v', ['get_vms']],
     ['banksman tools --format ', ['json', 'mcp', 'ollama']],
+    ['banksman tools --format=', valuesOf(shell, ['json', 'mcp', 'ollama'])],
+    ['banksman tools --format=o', valuesOf(shell, ['ollama'])],
+    ['banksman tools --format=mcp --gr', ['--group']],
+    ['banksman --state=/tmp approvals s', ['show']],
+    ['banksman doctor --config=completions.t', valuesOf(shell, ['completions.test.ts'], '--config=')],
+    ['banksman approvals deny --message=', []],
     ['banksman level set ', ['relaxed', 'balanced', 'strict']],
     ['banksman policy explain get_vms ', []],
     ['banksman completions ', ['bash', 'zsh', 'fish']],
