@@ -91,11 +91,11 @@ describe('banksman top', () => {
       [screenOn, ''],
       [`> ${id}`, 'd'],
       ['type `deny`', 'no\r'],
-      ['Enter: back to top', '\r'],
-      [screenOn, ''],
-      [`> ${id}`, '\u0003'],
+      // There, too, it ends.
+      ['Enter: back to top', '\u0003'],
     ]);
     expect(wrong.status).toBe(0);
+    expect(wrong.screen.split(screenOn)).toHaveLength(3);
     expect(await statusOf(id)).toBe('pending');
     const denied = await person.shell(sized(120, 30), [
       ['Stop VM 100', 'jjjjj'],
@@ -109,6 +109,8 @@ describe('banksman top', () => {
     // The choice moves on by itself when a request ends: what is denied is shown first, as what is approved is.
     const asked = denied.screen.slice(denied.screen.indexOf(screenOff), denied.screen.indexOf('type `deny`'));
     expect(asked).toContain('Stop VM 100');
+    // Who denies needs no code, and that of somebody who is about to approve stays good.
+    expect(asked).not.toContain('one-time code');
   });
 
   it('has no colours where nobody wants them, and shows nothing of a title that a terminal obeys', async () => {

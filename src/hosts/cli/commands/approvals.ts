@@ -100,7 +100,11 @@ async function newest(
 }
 
 async function showRequest(words: readonly string[], options: CommandOptions): Promise<number> {
-  const id = requestId(words);
+  return showCard(requestId(words), options, true);
+}
+
+/** @param isToApprove whether to say how, with a one-time code */
+export function showCard(id: string, options: CommandOptions, isToApprove: boolean): Promise<number> {
   return untilStopped((signal) =>
     withApp(options, async (app) => {
       // A program that reads this output is not shown what a detector matched.
@@ -109,7 +113,7 @@ async function showRequest(words: readonly string[], options: CommandOptions): P
       const { record } = card;
       if (options.json) printJson({ ...requestJson(record), card: { title: card.title, detail: card.detail, tampered: card.tampered } });
       else printText([card.title, '', card.detail, ...allArguments(record), ...allChanges(record)].join('\n'));
-      if (record.status === 'pending' && !card.tampered) await sayHow(app, record, options, signal);
+      if (isToApprove && record.status === 'pending' && !card.tampered) await sayHow(app, record, options, signal);
       return 0;
     }),
   );

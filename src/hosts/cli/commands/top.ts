@@ -7,7 +7,7 @@ import { screenOf } from '../result-screen.ts';
 import { confirmed, untilStopped, withApp } from '../session.ts';
 import { type Terminal, withTerminal } from '../terminal.ts';
 import { type ClusterFacts, type TopFacts, type TopScreen, topLines } from '../top-screen.ts';
-import { runApprovals } from './approvals.ts';
+import { runApprovals, showCard } from './approvals.ts';
 
 export async function runTop(words: readonly string[], options: CommandOptions): Promise<number> {
   operands(words, []);
@@ -22,25 +22,31 @@ export async function runTop(words: readonly string[], options: CommandOptions):
     const wish = await atScreen(options, chosen);
     if (wish.key === 'quit') return 0;
     chosen = wish.id;
-    await answer(wish, options);
+    if (!(await answer(wish, options))) return 0;
   }
 }
 
 type Wish = { readonly key: 'quit' } | { readonly key: 'show' | 'approve' | 'deny'; readonly id: string };
 
-/** As if it had been typed: the card, the one-time code and the passphrase are asked for there, on the screen as it was before. */
-async function answer({ key, id }: Exclude<Wish, { key: 'quit' }>, options: CommandOptions): Promise<void> {
+/**
+ * As if it had been typed: the card, the one-time code and the passphrase are asked for there, on the screen as it was before.
+ * @returns whether the person goes back to the screen
+ */
+async function answer({ key, id }: Exclude<Wish, { key: 'quit' }>, options: CommandOptions): Promise<boolean> {
   try {
     // Also of what is denied: the choice moves on by itself when a request ends.
-    await runApprovals(['show', id], options);
+    await showCard(id, options, key !== 'deny');
     if (key === 'deny') await confirmed('denying', [`Denying ${id} ends it.`], 'deny');
     if (key !== 'show') await runApprovals([key, id], options);
   } catch (thrown) {
     const { message, next } = toFault(thrown);
     printError(`${message}${next === undefined ? '' : `; ${next}`}`);
   }
-  await untilStopped((signal) =>
-    withTerminal('going on', signal, async (terminal) => void (await terminal.ask('\r\nEnter: back to top '))).catch(() => undefined),
+  return untilStopped((signal) =>
+    withTerminal('going on', signal, (terminal) => terminal.ask('\r\nEnter: back to top, Ctrl+C: leave ')).then(
+      () => true,
+      () => false,
+    ),
   );
 }
 
