@@ -212,13 +212,11 @@ function listed(choices: readonly Choice[]): string {
   return `printf '%s\\n' ${words.join(' ')}`;
 }
 
-function fish(commands: readonly CommandRecord[]): string {
+/** What an option of a command takes, by both: fish has a line's last word whole, as `--format=j`. */
+function fishValues(commands: readonly CommandRecord[]): string {
   const value = ({ command, option, takes }: ValueOffer) =>
     `    case '${command} --${option}'\n      ${takes === 'file' ? '__fish_complete_path $argv[2]' : takes === 'folder' ? '__fish_complete_directories $argv[2]' : listed(takes)}`;
-  const offer = ({ typed, further, words, options }: Offer) =>
-    `    case '${typed}${further ? ' *' : ''}'\n      if test $dash = yes\n        ${listed(options)}\n      else\n        ${listed(words)}\n      end`;
-  return `# Completions of banksman ${version} for fish: source this, or keep it as ~/.config/fish/completions/banksman.fish.
-function __banksman_values
+  return `function __banksman_values
   switch $argv[1]
 ${commands.flatMap(valueOffers).map(value).join('\n')}
     case '* --config' '* --output'
@@ -229,7 +227,14 @@ ${commands.flatMap(valueOffers).map(value).join('\n')}
       return 1
   end
   return 0
-end
+end`;
+}
+
+function fish(commands: readonly CommandRecord[]): string {
+  const offer = ({ typed, further, words, options }: Offer) =>
+    `    case '${typed}${further ? ' *' : ''}'\n      if test $dash = yes\n        ${listed(options)}\n      else\n        ${listed(words)}\n      end`;
+  return `# Completions of banksman ${version} for fish: source this, or keep it as ~/.config/fish/completions/banksman.fish.
+${fishValues(commands)}
 function __banksman_offer
   set -l words (commandline -opc)
   set -l current (commandline -ct)

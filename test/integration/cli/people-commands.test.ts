@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { generateApproverKey } from '#app/for-hosts';
 import { type Person, passphrase, personAt } from './person.ts';
@@ -114,6 +115,14 @@ describe('requests', () => {
     await until(id, 'consumed');
     child.kill('SIGINT');
     expect(await once(child, 'close')).toEqual([0, null]);
+  });
+
+  it.runIf(process.platform === 'linux')('are watched until nobody reads any more, also while nothing changes', async () => {
+    const other = { ...bench.env, XDG_STATE_HOME: join(bench.folder, 'quiet') };
+    const child = spawn('bash', ['-c', '"$0" "$1" approvals watch --json | true; echo "$PIPESTATUS"', process.execPath, cli], {
+      env: other,
+    });
+    expect(await text(child.stdout)).toBe('1\n');
   });
 });
 

@@ -13,6 +13,7 @@ import { formatDuration, showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, commandHint, operands, wholeNumber } from '../command-line.ts';
 import { printError, printJson, printText, Refusal } from '../output.ts';
 import { approverHere, unlock } from '../passphrase.ts';
+import { onReaderGone } from '../reader-gone.ts';
 import { noSuchRequest, personHere, reportAnswer, requestId, requestJson, requestLine } from '../request-text.ts';
 import { requireDecidedHere, untilStopped, withApp } from '../session.ts';
 import { hasTerminal, type Terminal, withTerminal } from '../terminal.ts';
@@ -248,10 +249,13 @@ function wrongCode(verdict: Exclude<CodeVerdict, { ok: true }>, id: string, hint
 /** What is pending comes first; then a line per change. Nothing is polled: the store rings, and a timer stands at the next expiry. */
 async function watchApprovals(words: readonly string[], options: CommandOptions): Promise<number> {
   operands(words, []);
-  return withApp(options, async (app, signal) => {
+  return withApp(options, async (app, stopped) => {
+    const unread = new AbortController();
+    const signal = AbortSignal.any([stopped, unread.signal]);
     const bell = createBell();
     const unsubscribe = app.approvals.onChange(bell.ring);
     signal.addEventListener('abort', bell.ring, { once: true });
+    const stopLooking = onReaderGone(() => unread.abort());
     try {
       const changes = createRequestChanges(app.approvals);
       for (let first = true; !signal.aborted; first = false) {
@@ -261,10 +265,11 @@ async function watchApprovals(words: readonly string[], options: CommandOptions)
         await bell.next(changes.nextExpiry());
       }
     } finally {
+      stopLooking();
       unsubscribe();
       signal.removeEventListener('abort', bell.ring);
     }
-    return 0;
+    return unread.signal.aborted ? 1 : 0;
   });
 }
 
