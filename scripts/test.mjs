@@ -38,7 +38,7 @@ async function main() {
   };
   // Where the servers could be installed, a test that finds none must fail, not be skipped.
   const env = { ...reports.env, BANKSMAN_VSIX: VSIX, ...(missing ? {} : { BANKSMAN_REQUIRE_SERVERS: '1' }) };
-  await step('check', () => npmRun('check', env));
+  await step('check', () => npmRun('check', env, '--fresh'));
   if (await step('build and package', () => buildAndPackage())) {
     await step('property tests', () => npmRun('test:property', env));
     await step('integration tests', () => npmRun('test:integration', env));
@@ -54,8 +54,12 @@ async function editorStep(bench, step, env) {
   if (process.env.CI) await step('tests in a real editor', async () => 'not run');
 }
 
-async function npmRun(script, env) {
-  const result = await runCommand('npm', ['run', '--silent', script], { cwd: ROOT, env: cleanEnv(env), inherit: true });
+async function npmRun(script, env, ...words) {
+  const result = await runCommand('npm', ['run', '--silent', script, ...(words.length > 0 ? ['--', ...words] : [])], {
+    cwd: ROOT,
+    env: cleanEnv(env),
+    inherit: true,
+  });
   return result.ok ? undefined : '';
 }
 

@@ -38,10 +38,10 @@ export function runStep(step: Step, cwd: string, env: NodeJS.ProcessEnv): Promis
 }
 
 /** Runs the steps in order, at most `width` at once, and tells `onEnd` as each ends. */
-export async function runSteps(
-  steps: readonly Step[],
+export async function runSteps<OneStep>(
+  steps: readonly OneStep[],
   width: number,
-  run: (step: Step) => Promise<StepResult>,
+  run: (step: OneStep) => Promise<StepResult>,
 ): Promise<readonly StepResult[]> {
   const waiting = [...steps];
   const results: StepResult[] = [];

@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { keysOf, type Scope, toLookAt } from '../../../scripts/check/green.ts';
 import { runStep, runSteps, type Step, type StepResult } from '../../../scripts/check/run-step.ts';
+import { steps } from '../../../scripts/check/steps.ts';
+import { treeOf } from '../../../scripts/check/tree.ts';
 
 const node = process.execPath;
 
@@ -55,4 +58,68 @@ test('a step that nobody knows is refused by name', () => {
   const script = path.resolve(import.meta.dirname, '../../../scripts/check.ts');
   const { status, stderr } = spawnSync(node, [script, 'typos'], { encoding: 'utf8' });
   expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('no step is named typos') });
+});
+
+const contents: Readonly<Record<string, string>> = {
+  'src/kernel/json.ts': 'export const json = 1;',
+  'src/kernel/text.ts': 'export const text = 1;',
+  'src/app/paths.ts': "import { json } from '#kernel/json';\nexport { json };",
+  'scripts/lib/root.mjs': 'export const root = import.meta.dirname;',
+  'scripts/row.mjs': "export { root } from './lib/root.mjs';",
+  'test/fixtures/rows.json': '[]',
+  'test/unit/paths.test.ts': "import { json } from '#app/paths';",
+  'test/unit/text.test.ts': "import { text } from '#kernel/text';\nimport rows from '../fixtures/rows.json' with { type: 'json' };",
+  'test/unit/tree.test.ts': "import { root } from '../../scripts/row.mjs';",
+  'test/unit/shell.test.ts': "import { spawnSync } from 'node:child_process';",
+  'README.md': '# One',
+};
+
+/** The step's files to look at once it was green with `contents`, and these are changed. */
+function changedBy(name: string, change: Readonly<Record<string, string | undefined>>, settings = 'a'): readonly string[] | undefined {
+  const scope = steps.find((step) => step.name === name) as Scope;
+  const keys = (files: Readonly<Record<string, string | undefined>>, of: string) => {
+    const entries = Object.entries(files).flatMap(([file, text]) => (text === undefined ? [] : [[file, Buffer.from(text)] as const]));
+    return keysOf(treeOf(entries), scope, of);
+  };
+  const green = keys(contents, 'a');
+  return toLookAt(keys({ ...contents, ...change }, settings), { key: green.key, files: Object.fromEntries(green.files), milliseconds: 1 });
+}
+
+describe('what was green', () => {
+  const asking = ['test/unit/shell.test.ts'];
+  const reading = [...asking, 'test/unit/tree.test.ts'];
+
+  test('is not looked at again, but for tests that start programs', () => {
+    expect(changedBy('lint', {})).toEqual([]);
+    expect(changedBy('types', {})).toEqual([]);
+    expect(changedBy('test', {})).toEqual(asking);
+  });
+
+  test.each<[string, Readonly<Record<string, string | undefined>>, readonly string[]]>([
+    ['a source, by whoever imports it through others', { 'src/kernel/json.ts': 'export const json = 2;' }, ['test/unit/paths.test.ts']],
+    ['a fixture, by whoever names it', { 'test/fixtures/rows.json': '[1]' }, ['test/unit/text.test.ts']],
+    ['a file that is gone', { 'src/kernel/text.ts': undefined }, ['test/unit/text.test.ts']],
+    ['another with the same name', { 'src/kernel/text.mjs': '' }, ['test/unit/text.test.ts']],
+    ['a new one', { 'test/unit/new.test.ts': '' }, ['test/unit/new.test.ts']],
+    ['a page, only by what reads the repository', { 'README.md': '# Two' }, []],
+  ])('is, after a change of %s', (_what, change, tests) => {
+    expect(changedBy('test', change)).toEqual([...tests, ...reading].toSorted());
+  });
+
+  test('is linted again with all that its types come from', () => {
+    expect(changedBy('lint', { 'src/kernel/json.ts': '' })).toEqual(['src/app/paths.ts', 'src/kernel/json.ts', 'test/unit/paths.test.ts']);
+    expect(changedBy('format', { 'src/kernel/json.ts': '' })).toEqual(['src/kernel/json.ts']);
+  });
+
+  test('is looked at whole after a change of settings or tools', () => {
+    expect(changedBy('format', {}, 'b')).toEqual(expect.arrayContaining(Object.keys(contents).filter((file) => !file.endsWith('.md'))));
+    expect(changedBy('deadcode', {}, 'b')).toBeUndefined();
+  });
+
+  test.each(steps.filter(({ each }) => each === undefined))(
+    'is looked at whole by the step $name after any change it reads',
+    ({ name }) => {
+      expect(changedBy(name, { 'src/kernel/json.ts': '' })).toBeUndefined();
+    },
+  );
 });
