@@ -194,7 +194,7 @@ function isUnread(node: Node, inside: Node): boolean {
 /** Calls whose values a person reads. */
 const shows = /^(?:t|escapeMarkdown|offerLog|notify\.\w+|window\.show\w+Message|(?:\w+\.)?dialogs\.(?:tell|offer))$/;
 /** They take English and give the reader's language. */
-const translators = /^(?:t|inWords|saidWords|reasonWords|faultWords|faultTexts|outcomeWords|answerText)$/;
+const translators = /^(?:t|inWords|saidWords|reasonWords|faultWords|faultTexts|findingTexts|outcomeWords|answerText)$/;
 const saidKeys = new Set(['message', 'next', 'reason', 'remedy']);
 
 /** `outcome.message`, or `message` taken out of an object, in a call that shows it, and no translator around it. */

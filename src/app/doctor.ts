@@ -9,12 +9,12 @@ import { type Standing, successesToRestore } from '#identity/standing';
 import type { Finding, SecuritySettings } from '#kernel/app';
 import type { ApproverKey } from '#kernel/approval/answer';
 import type { RunHistory, RunRecord } from '#kernel/effects';
-import { Fault, toFault } from '#kernel/errors';
+import { Fault, faultMessage, toFault } from '#kernel/errors';
 import type { CertificateKnown } from '#kernel/ports/cluster';
 import type { SandboxStatus } from '#kernel/ports/command-runner';
 import type { ToldElsewhere } from '#kernel/ports/sink';
 import type { Store } from '#kernel/ports/store';
-import { say } from '#kernel/text/message';
+import { asIs, asListed, joined, type Message, plural, say } from '#kernel/text/message';
 import { type AlarmParts, agreementFindings, type TrailWatch } from './alarms.ts';
 import { type Attempts, attemptFindings, spoolFindings } from './attempts/attempts.ts';
 import type { ConnectedClusters } from './clusters/connect-clusters.ts';
@@ -24,6 +24,7 @@ import type { ClusterConfig, Config } from './config/config.ts';
 import type { Origin } from './config/config-agreement.ts';
 import { expandPath } from './config/paths.ts';
 import { limitFindings, protectedListOf, uselessTiers } from './config/policy-settings.ts';
+import { failedFinding, finding } from './finding.ts';
 import { approverFindings } from './people/approver-findings.ts';
 import { snapshotFindings } from './plans/kept-snapshots.ts';
 import { openStoreFindings, roomFindings, securityFindings, timeFindings, writeFinding } from './store/store-findings.ts';
@@ -97,37 +98,33 @@ async function ofThisProcess(parts: DoctorParts): Promise<readonly Finding[]> {
   ];
 }
 
+const sandboxWords: Readonly<Record<SandboxStatus['state'], Message>> = {
+  enforced: say`enforced`,
+  degraded: say`degraded`,
+  unavailable: say`unavailable`,
+};
+
 /** @param required `workspace.requireSandbox`: without an enforced sandbox no command runs at all */
 export function sandboxFinding(status: SandboxStatus, required: boolean): Finding {
-  const message = `${status.state}: ${status.reason}`;
-  if (status.state === 'enforced') return { topic: 'sandbox', state: 'ok', message };
+  const message = say`${sandboxWords[status.state]}: ${asListed(status.reason)}`;
+  if (status.state === 'enforced') return finding('sandbox', 'ok', message);
   if (status.noWorkspace === true) {
-    const remedy = 'run_command is refused until there is one: open a folder, or set `workspace.root`; the cluster tools need none';
-    return { topic: 'sandbox', state: 'warning', message, remedy };
+    const remedy = say`run_command is refused until there is one: open a folder, or set \`workspace.root\`; the cluster tools need none`;
+    return finding('sandbox', 'warning', message, remedy);
   }
-  return {
-    topic: 'sandbox',
-    state: required ? 'failed' : 'warning',
-    message,
-    remedy: required
-      ? 'no command runs until the sandbox is enforced (`workspace.requireSandbox`)'
-      : 'each run_command asks a person; set `workspace.requireSandbox` to refuse instead',
-  };
+  const remedy = required
+    ? say`no command runs until the sandbox is enforced (\`workspace.requireSandbox\`)`
+    : say`each run_command asks a person; set \`workspace.requireSandbox\` to refuse instead`;
+  return finding('sandbox', required ? 'failed' : 'warning', message, remedy);
 }
 
 /** How commands run: over a view whose changes are judged and can be undone, or directly. */
 function viewFindings({ view }: SandboxStatus): readonly Finding[] {
   if (view === undefined) return [];
   if (!view.judged)
-    return [{ topic: 'effects', state: 'warning', message: `commands run on the workspace itself: ${view.reason}`, remedy: view.better }];
-  const note = view.note === undefined ? '' : `; ${view.note}`;
-  return [
-    {
-      topic: 'effects',
-      state: 'ok',
-      message: `commands run over a view of the workspace; what they change is judged and can be undone${note}`,
-    },
-  ];
+    return [finding('effects', 'warning', say`commands run on the workspace itself: ${asListed(view.reason)}`, asListed(view.better))];
+  const judged = say`commands run over a view of the workspace; what they change is judged and can be undone`;
+  return [finding('effects', 'ok', view.note === undefined ? judged : joined([judged, asListed(view.note)], '; '))];
 }
 
 /** What is kept to take back what commands changed. */
@@ -139,35 +136,36 @@ async function journalFindings({ history }: DoctorParts): Promise<readonly Findi
     const count = (wanted: RunRecord['state']) => records.filter(({ state }) => state === wanted).length;
     const kept = records.reduce((sum, { keptBytes }) => sum + keptBytes, 0);
     const { journalBytes, journalMs } = runs.limits;
-    const most = `at most ${megabytes(journalBytes)} and ${Math.round(journalMs / 86_400_000)} days (\`workspace.undo\`)`;
-    const message = `${count('applied')} runs can be undone, ${count('held')} wait for a person; ${megabytes(kept)} kept, ${most}`;
-    if (unfinished.length === 0) return [{ topic: 'undo', state: 'ok', message }];
-    const remedy = 'wait for it; where no process works on it any more, the next start takes it back';
-    return [{ topic: 'undo', state: 'warning', message: `${message}; half done: ${unfinished.join(', ')}`, remedy }];
+    const days = Math.round(journalMs / 86_400_000);
+    const most = say`at most ${megabytes(journalBytes)} and ${days} days (\`workspace.undo\`)`;
+    const message = say`${count('applied')} runs can be undone, ${count('held')} wait for a person; ${megabytes(kept)} kept, ${most}`;
+    if (unfinished.length === 0) return [finding('undo', 'ok', message)];
+    const remedy = say`wait for it; where no process works on it any more, the next start takes it back`;
+    return [finding('undo', 'warning', say`${message}; half done: ${unfinished.join(', ')}`, remedy)];
   } catch (thrown) {
-    const { message, next } = toFault(thrown);
-    const remedy = next ?? 'look at the disk and at who may write to the state directory';
-    return [{ topic: 'undo', state: 'failed', message: `the journal of runs cannot be read: ${message}`, remedy }];
+    const { next, words } = toFault(thrown);
+    const remedy = words.next ?? next ?? say`look at the disk and at who may write to the state directory`;
+    return [finding('undo', 'failed', say`the journal of runs cannot be read: ${faultMessage(thrown)}`, remedy)];
   }
 }
 
-function megabytes(bytes: number): string {
-  return bytes < 2 ** 20 ? `${bytes} bytes` : `${Math.round(bytes / 2 ** 20)} MB`;
+function megabytes(bytes: number): Message {
+  return bytes < 2 ** 20 ? say`${bytes} bytes` : asIs(`${Math.round(bytes / 2 ** 20)} MB`);
 }
 
 /** What stays open where no service holds pins, token and store. */
 function embeddedFinding({ origin, agreement, configFile, config }: DoctorParts): readonly Finding[] {
   if (origin === undefined || agreement.isRoots) return [];
   const isOurs = canWrite(configFile);
-  const places = [...(isOurs ? ['pins'] : []), ...(config.store.startsWith('sqlite:') ? ['store'] : [])];
-  const named = places.length === 0 ? 'the cluster token lies' : `${places.join(', ')} and cluster token lie`;
-  const message = `${named} in your account: a program of yours that reads the token needs nobody’s approval`;
+  const places = [...(isOurs ? [say`pins`] : []), ...(config.store.startsWith('sqlite:') ? [say`store`] : [])];
+  const named = places.length === 0 ? say`the cluster token lies` : say`${joined(places)} and cluster token lie`;
+  const message = say`${named} in your account: a program of yours that reads the token needs nobody’s approval`;
   const remedy = !isOurs
-    ? 'let no agent run as this user'
+    ? say`let no agent run as this user`
     : process.platform === 'linux'
-      ? '`banksman service install` (root) gives them a user of their own; else keep the token file from your agents'
-      : 'run agents as another user, or keep the token file from them (the service that closes this is for Linux)';
-  return [{ topic: 'embedded', state: 'warning', message, remedy }];
+      ? say`\`banksman service install\` (root) gives them a user of their own; else keep the token file from your agents`
+      : say`run agents as another user, or keep the token file from them (the service that closes this is for Linux)`;
+  return [finding('embedded', 'warning', message, remedy)];
 }
 
 /** The file, or one in its place where there is none. */
@@ -181,7 +179,7 @@ function canWrite(file: string): boolean {
 }
 
 function nodeFinding(): Finding {
-  return { topic: 'runtime', state: 'ok', message: `Node ${process.versions.node} on ${process.platform}` };
+  return finding('runtime', 'ok', say`Node ${process.versions.node} on ${process.platform}`);
 }
 
 async function storeFindings({ config, stateDir, store, memory, workspaceBase }: DoctorParts): Promise<readonly Finding[]> {
@@ -207,28 +205,27 @@ const pendingLookedAt = 500;
 /** A request that cannot be read is in no list: only the count has it. */
 async function pendingFindings(store: Store): Promise<readonly Finding[]> {
   let missing = 0;
-  const finding = await probe('store', async () => {
+  const found = await probe('store', async () => {
     const { records, cursor } = await store.requests.list({ statuses: ['pending'], limit: pendingLookedAt });
     const count = await store.requests.countPending();
     missing = cursor === undefined ? Math.max(0, count - records.length) : 0;
     return missing === 0
-      ? `${store.location}: ${count} pending requests`
-      : `${store.location}: ${missing} of ${count} pending requests cannot be read: they are damaged, or were not written by Banksman`;
+      ? say`${store.location}: ${count} pending requests`
+      : say`${store.location}: ${missing} of ${count} pending requests cannot be read: they are damaged, or were not written by Banksman`;
   });
-  if (missing === 0) return [finding];
-  const remedy =
-    'find out who can write to the store, or what damaged it; such a request can be neither approved nor denied, and leaves when its time is over. `banksman audit tail` shows the requests that were made';
-  return [{ ...finding, state: 'warning', remedy }];
+  if (missing === 0) return [found];
+  const remedy = say`find out who can write to the store, or what damaged it; such a request can be neither approved nor denied, and leaves when its time is over. \`banksman audit tail\` shows the requests that were made`;
+  return [finding(found.topic, 'warning', found.words?.message ?? found.message, remedy)];
 }
 
 /** Up to so many records `doctor` reads all of the trail: well under a second. */
 const verifiedHere = 10_000;
 
-async function trailState(audit: Store['audit']): Promise<string> {
+async function trailState(audit: Store['audit']): Promise<Message> {
   const head = await audit.head();
-  if (head === undefined) return 'empty so far';
-  const words = `${head.sequence} records, newest ${head.hash.slice(0, 12)}`;
-  if (head.sequence > verifiedHere) return `${words}; whether all fit together is not looked at here: \`banksman audit verify\``;
+  if (head === undefined) return say`empty so far`;
+  const words = say`${head.sequence} records, newest ${head.hash.slice(0, 12)}`;
+  if (head.sequence > verifiedHere) return say`${words}; whether all fit together is not looked at here: \`banksman audit verify\``;
   const verdict = await verifyTrail(audit);
   if (verdict.ok) return words;
   const next = 'find out who changed the store, or what damaged it; `banksman audit verify` names the records that do not fit';
@@ -249,14 +246,14 @@ async function clusterFindings(cluster: ClusterConfig, parts: DoctorParts, signa
     shell === undefined
       ? []
       : await Promise.all(
-          nodes.map((node) => probe(`${topic} ssh ${node}`, async () => (await shell.exec(node, 'hostname', signal)).stdout.trim())),
+          nodes.map((node) => probe(`${topic} ssh ${node}`, async () => asIs((await shell.exec(node, 'hostname', signal)).stdout.trim()))),
         );
   const outdated: readonly Finding[] = pin === undefined ? [] : [{ topic: `${topic} pin`, state: 'warning', ...pin }];
   return [api, ...endpointFindings(topic, endpoints), ...outdated, ...(await tokenFileFindings(cluster, parts.baseDir)), ...ssh];
 }
 
 /** In words. @throws {Fault} `token_sees_nothing`, and whatever keeps it from being asked */
-export async function apiState(client: ProxmoxClient, tokenId: string, signal: AbortSignal): Promise<string> {
+export async function apiState(client: ProxmoxClient, tokenId: string, signal: AbortSignal): Promise<Message> {
   const { version } = await client.version(signal);
   const permissions = await client.permissions(signal).catch(() => undefined);
   if (permissions !== undefined && Object.keys(permissions).length === 0) {
@@ -269,31 +266,30 @@ export async function apiState(client: ProxmoxClient, tokenId: string, signal: A
     const rows = await client.clusterStatus(signal);
     const nodes = rows.filter((row) => row.type === 'node');
     const cluster = rows.find((row) => row.type === 'cluster');
-    const quorum = cluster === undefined ? 'standalone' : cluster.quorate === true ? 'quorate' : 'NOT quorate';
-    return `Proxmox VE ${version}, ${quorum}, ${nodes.filter((row) => row.online).length} of ${nodes.length} nodes online`;
+    const quorum = cluster === undefined ? say`standalone` : cluster.quorate === true ? say`quorate` : say`NOT quorate`;
+    return say`Proxmox VE ${version}, ${quorum}, ${nodes.filter((row) => row.online).length} of ${nodes.length} nodes online`;
   } catch (thrown) {
     if (!(thrown instanceof Fault) || thrown.code !== 'pve_forbidden') throw thrown;
-    return `Proxmox VE ${version}; quorum is not visible to this token (it lacks \`Sys.Audit\` on \`/\`)`;
+    return say`Proxmox VE ${version}; quorum is not visible to this token (it lacks \`Sys.Audit\` on \`/\`)`;
   }
 }
 
-const certificateWords: Readonly<Record<CertificateKnown, string>> = {
-  ca: 'certificate signed by a trusted CA',
-  pinned: 'certificate is the pinned one',
-  learned: 'certificate vouched for by a verified node',
-  unseen: 'certificate not seen yet',
-  unknown: 'certificate not known',
+const certificateWords: Readonly<Record<CertificateKnown, Message>> = {
+  ca: say`certificate signed by a trusted CA`,
+  pinned: say`certificate is the pinned one`,
+  learned: say`certificate vouched for by a verified node`,
+  unseen: say`certificate not seen yet`,
+  unknown: say`certificate not known`,
 };
 
 /** An endpoint that is merely away costs nothing while another answers; one that is not trusted, or does not take the token, is wrong. */
 function endpointFindings(topic: string, checks: readonly EndpointCheck[]): readonly Finding[] {
   const someAnswers = checks.some(({ fault }) => fault === undefined);
   return checks.map(({ origin, node, certificate, fault }): Finding => {
-    const about = { topic: `${topic} endpoint ${origin}${node === undefined ? '' : ` (${node})`}` };
-    if (fault === undefined) return { ...about, state: 'ok', message: `${certificateWords[certificate]}, token accepted` };
+    const about = `${topic} endpoint ${origin}${node === undefined ? '' : ` (${node})`}`;
+    if (fault === undefined) return finding(about, 'ok', say`${certificateWords[certificate]}, token accepted`);
     const isAway = ['pve_unreachable', 'pve_timeout', 'pve_node_unreachable'].includes(fault.code);
-    const state = isAway && someAnswers ? 'warning' : 'failed';
-    return { ...about, state, message: `${fault.code}: ${fault.message}`, ...(fault.next === undefined ? {} : { remedy: fault.next }) };
+    return failedFinding(about, fault, isAway && someAnswers ? 'warning' : 'failed');
   });
 }
 
@@ -305,37 +301,25 @@ async function tokenFileFindings(cluster: ClusterConfig, baseDir: string): Promi
     () => 0,
   );
   if (mode === 0) return [];
-  return [
-    {
-      topic: `cluster ${cluster.name} token`,
-      state: 'warning',
-      message: `${file} can be read by other users`,
-      remedy: `chmod 600 ${file}`,
-    },
-  ];
+  return [finding(`cluster ${cluster.name} token`, 'warning', say`${file} can be read by other users`, asIs(`chmod 600 ${file}`))];
 }
 
 function noCluster(config: Config): readonly Finding[] {
   return config.clusters.length > 0
     ? []
-    : [
-        {
-          topic: 'clusters',
-          state: 'warning',
-          message: 'no cluster is configured',
-          remedy: 'add one to `clusters`, or try `banksman demo`',
-        },
-      ];
+    : [finding('clusters', 'warning', say`no cluster is configured`, say`add one to \`clusters\`, or try \`banksman demo\``)];
 }
 
 /** In the editor, whose process lasts: a command of its own has nobody to remember. */
 function loweredAgents(standing: Standing | undefined): readonly Finding[] {
-  return (standing?.lowered() ?? []).map(({ agentId, steps }) => ({
-    topic: 'standing',
-    state: 'warning',
-    message: `agent ${agentId} works ${steps === 1 ? 'one model tier' : `${steps} model tiers`} lower after repeated errors`,
-    remedy: `nothing: ${successesToRestore} calls in a row that succeed give a step back, and so does a restart`,
-  }));
+  return (standing?.lowered() ?? []).map(({ agentId, steps }) =>
+    finding(
+      'standing',
+      'warning',
+      say`agent ${agentId} works ${plural(steps, say`one model tier`, say`${steps} model tiers`)} lower after repeated errors`,
+      say`nothing: ${successesToRestore} calls in a row that succeed give a step back, and so does a restart`,
+    ),
+  );
 }
 
 function protection(config: Config): readonly Finding[] {
@@ -343,16 +327,10 @@ function protection(config: Config): readonly Finding[] {
   const count = nodes.length + guests.length + services.length + addresses.length + tags.length + pools.length + names.length;
   if (count > 0) {
     const why = Object.entries(reasons).map(([rule, words]) => `${rule.replace(/^protected\./, '')} (${words})`);
-    return [{ topic: 'protected', state: 'ok', message: [`${count} protected resources`, ...why].join(', ') }];
+    return [finding('protected', 'ok', joined([say`${count} protected resources`, ...why]))];
   }
-  return [
-    {
-      topic: 'protected',
-      state: 'warning',
-      message: 'nothing is protected',
-      remedy: 'list in `protected` what this layer itself runs on, and what is named here as looking like it',
-    },
-  ];
+  const remedy = say`list in \`protected\` what this layer itself runs on, and what is named here as looking like it`;
+  return [finding('protected', 'warning', say`nothing is protected`, remedy)];
 }
 
 /** A protected guest that no token can see protects its number, but not the node it runs on. */
@@ -364,16 +342,13 @@ async function unseenProtected(parts: DoctorParts, signal: AbortSignal): Promise
   if (seen.includes(undefined)) return [];
   const known = seen.filter((entry) => entry !== undefined);
   const unseen = [
-    ...guests.filter((vmid) => !known.some((entry) => entry.guests.has(vmid))).map((vmid) => `guest ${vmid}`),
-    ...nodes.filter((node) => !known.some((entry) => entry.nodes.has(node.toLowerCase()))).map((node) => `node \`${node}\``),
+    ...guests.filter((vmid) => !known.some((entry) => entry.guests.has(vmid))).map((vmid) => say`guest ${vmid}`),
+    ...nodes.filter((node) => !known.some((entry) => entry.nodes.has(node.toLowerCase()))).map((node) => say`node \`${node}\``),
   ];
-  const remedy = 'correct `protected`, or let the token see them (VM.Audit, Sys.Audit)';
-  return unseen.map((what) => ({
-    topic: 'protected',
-    state: 'warning',
-    message: `${what} is protected, but no cluster shows it: what it depends on is not known`,
-    remedy,
-  }));
+  const remedy = say`correct \`protected\`, or let the token see them (VM.Audit, Sys.Audit)`;
+  return unseen.map((what) =>
+    finding('protected', 'warning', say`${what} is protected, but no cluster shows it: what it depends on is not known`, remedy),
+  );
 }
 
 async function seenBy(client: ProxmoxClient, signal: AbortSignal) {
@@ -385,16 +360,10 @@ async function seenBy(client: ProxmoxClient, signal: AbortSignal) {
   }
 }
 
-async function probe(topic: string, look: () => Promise<string>): Promise<Finding> {
+async function probe(topic: string, look: () => Promise<Message>): Promise<Finding> {
   try {
-    return { topic, state: 'ok', message: await look() };
+    return finding(topic, 'ok', await look());
   } catch (thrown) {
-    const fault = toFault(thrown);
-    return {
-      topic,
-      state: 'failed',
-      message: `${fault.code}: ${fault.message}`,
-      ...(fault.next === undefined ? {} : { remedy: fault.next }),
-    };
+    return failedFinding(topic, thrown);
   }
 }

@@ -8,6 +8,7 @@ import type { AttemptView } from './attempt.ts';
 import type { AuditRecord, ChainPoint, ChainVerdict } from './audit-event.ts';
 import type { Decision } from './decision.ts';
 import type { RunHistory } from './effects.ts';
+import type { FaultWords } from './errors.ts';
 import type { JsonObject } from './json.ts';
 import type { LiveLists } from './live.ts';
 import type { Outcome, OutcomeStatus } from './outcome.ts';
@@ -242,6 +243,8 @@ export interface Finding {
   readonly state: 'ok' | 'warning' | 'failed';
   readonly message: string;
   readonly remedy?: string;
+  /** Of both, for each reader's language; each counts only where its English is the same. */
+  readonly words?: FaultWords;
 }
 
 export interface ControlResult {

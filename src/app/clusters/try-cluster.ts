@@ -7,10 +7,10 @@ import { dirname, join } from 'node:path';
 import { isProxmoxApi } from '#connectors/proxmox/endpoint';
 import { lookAtCertificate } from '#connectors/proxmox/verified-connector';
 import type { ProtectionSuggestion } from '#kernel/app';
-import { Fault, toFault } from '#kernel/errors';
+import { Fault, faultMessage, toFault } from '#kernel/errors';
 import { isJsonObject, type JsonObject, textOf } from '#kernel/json';
 import type { Log } from '#kernel/ports/log';
-import { say } from '#kernel/text/message';
+import { type Message, say } from '#kernel/text/message';
 import { type Config, clusterSchema, parseConfig } from '../config/config.ts';
 import { apiState } from '../doctor.ts';
 import { type ConnectedClusters, connectClusters } from './connect-clusters.ts';
@@ -38,7 +38,7 @@ export interface FoundNode extends OtherNode {
 
 export interface ClusterTrial {
   /** @throws {Fault} the token is not accepted, or the cluster does not answer */
-  look(signal: AbortSignal): Promise<{ readonly message: string; readonly rights: TokenRights }>;
+  look(signal: AbortSignal): Promise<{ readonly message: Message; readonly rights: TokenRights }>;
   /** Those that none of the endpoints is. */
   otherNodes(signal: AbortSignal): Promise<readonly OtherNode[]>;
   /** Node name → its address, as the cluster says. */
@@ -87,7 +87,7 @@ function trialOf(config: Config, clusters: ConnectedClusters, forget: () => Prom
       const rights = tokenRights(await client.permissions(signal), entry.tokenId);
       const message = await apiState(client, entry.tokenId, signal).catch((thrown: unknown) => {
         const fault = toFault(thrown);
-        if (fault.code === 'token_sees_nothing') return fault.message;
+        if (fault.code === 'token_sees_nothing') return faultMessage(fault);
         throw thrown;
       });
       return { message, rights };

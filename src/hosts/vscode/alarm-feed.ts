@@ -5,7 +5,7 @@ import { toFault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
 import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from './app-session.ts';
-import { saidWords } from './fault-words.ts';
+import { findingTexts } from './fault-words.ts';
 import { t } from './l10n.ts';
 import { notify } from './notify.ts';
 
@@ -42,7 +42,7 @@ export class AlarmFeed {
     if (this.#session.state.kind !== 'ready') return this.#alarms;
     try {
       const found = await this.#session.use((app) => app.alarms());
-      this.#alarms = found.map(({ topic, message }) => showPlainly(`${topic}: ${saidWords(message)}`, 1_000));
+      this.#alarms = found.map((one) => showPlainly(`${one.topic}: ${findingTexts(one).message}`, 1_000));
       for (const finding of found) if (!this.#told.has(finding.message)) void this.#tell(finding);
     } catch (thrown) {
       this.#log.warn(`what may be wrong cannot be looked at: ${toFault(thrown).message}`);
@@ -52,12 +52,13 @@ export class AlarmFeed {
   }
 
   /** With a button, so that it stays until a person has seen it. A program can press it: it leads to a dialog, and no further. */
-  async #tell({ topic, message, remedy }: Finding): Promise<void> {
+  async #tell(finding: Finding): Promise<void> {
+    const { topic, message, remedy } = finding;
     this.#told.add(message);
     this.#log.error(`${topic}: ${message}${remedy === undefined ? '' : `; ${remedy}`}`);
     const isHeld = message.startsWith('does not count, for nobody agreed');
     const button = isHeld ? t('Review the Change') : t('Show Log');
-    const pressed = await notify.error(`Banksman: ${showPlainly(saidWords(message), 500)}`, button);
+    const pressed = await notify.error(`Banksman: ${showPlainly(findingTexts(finding).message, 500)}`, button);
     if (pressed !== undefined) await commands.executeCommand(isHeld ? 'banksman.agreeConfiguration' : 'banksman.showLog');
   }
 

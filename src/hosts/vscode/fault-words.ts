@@ -1,4 +1,5 @@
 /** What went wrong, for a person. */
+import type { Finding } from '#kernel/app';
 import type { Decision } from '#kernel/decision';
 import { type Fault, toFault } from '#kernel/errors';
 import type { Outcome } from '#kernel/outcome';
@@ -26,6 +27,13 @@ export function faultTexts(fault: Fault): { readonly message: string; readonly n
     message: inWords(words.message ?? asListed(message)),
     next: next === undefined ? usualNext(fault) : inWords(words.next ?? asListed(next)),
   };
+}
+
+/** What was found, and what to do about it. */
+export function findingTexts({ message, remedy, words = {} }: Finding): { readonly message: string; readonly remedy?: string } {
+  const own = inWords(words.message === undefined ? asListed(message) : wordsOf(message, words.message));
+  if (remedy === undefined) return { message: own };
+  return { message: own, remedy: inWords(words.next === undefined ? asListed(remedy) : wordsOf(remedy, words.next)) };
 }
 
 /** What somebody said in English, for people: what is whole in the translations is theirs; the rest stays. */

@@ -126,5 +126,10 @@ describe('in German', () => {
     const activity = await waitDetails(page, 'Aktivität');
     await activity.getByText('Nach Ergebnis').waitFor({ timeout: 60_000 });
     await screenshot(page, 'k-german-activity');
+    await runCommand(page, 'Banksman: Diagnose');
+    const doctor = await waitDetails(page, 'Banksman Doctor');
+    await doctor.locator('.findings').first().waitFor({ timeout: 60_000 });
+    expect(await doctor.locator('body').innerText()).toMatch(/2 offene Anfragen[\s\S]*Token angenommen/);
+    await screenshot(page, 'k-german-doctor');
   });
 });

@@ -11,7 +11,8 @@ export async function runDoctor(words: readonly string[], options: CommandOption
   const { hookFindings } = await import('#hosts/hook/install-hook');
   return withApp(options, async (app, signal) => {
     const findings = [...(await app.doctor(signal)), ...hookFindings(stateDirOf(options), process.cwd())];
-    if (options.json) printJson(findings);
+    // Programs read the English alone.
+    if (options.json) printJson(findings.map(({ words: _words, ...plain }) => plain));
     else
       for (const { state, topic, message, remedy } of findings)
         printText(`${marks[state]} ${topic}: ${message}${remedy === undefined ? '' : `\n         remedy: ${remedy}`}`);

@@ -10,6 +10,7 @@ import { serviceSocket } from '#app/config/service-config';
 import type { App, ProtectionSuggestion } from '#kernel/app';
 import { toFault } from '#kernel/errors';
 import { type JsonObject, wordOf } from '#kernel/json';
+import { english } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { Refusal, stderrLog } from '../output.ts';
@@ -142,7 +143,7 @@ async function tried(entry: JsonObject, secret: string, { terminal, signal }: Ar
   const trial = await tryCluster(entry, secret, '/');
   try {
     const { message, rights } = await trial.look(limited(signal));
-    terminal.say(`\n${showPlainly(message, 1_000)}\n`);
+    terminal.say(`\n${showPlainly(english(message), 1_000)}\n`);
     sayMissing(rights, terminal);
     return await withOthers(entry, await trial.otherNodes(limited(signal)), { terminal, signal });
   } catch (thrown) {

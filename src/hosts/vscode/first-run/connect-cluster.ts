@@ -12,11 +12,12 @@ import type { ClusterConfig } from '#app/config/config';
 import type { ProtectionSuggestion } from '#kernel/app';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
+import { asIs, type Message } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import { plainLabel } from '../commands/picks.ts';
-import { faultWords, saidWords } from '../fault-words.ts';
+import { faultWords } from '../fault-words.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
-import { t } from '../l10n.ts';
+import { inWords, t } from '../l10n.ts';
 import { suggestionRow } from './offer-protection.ts';
 import { type SshDraft, sshSteps } from './ssh-steps.ts';
 import { type ActRow, askRow, askRows, askText, separator, whileLooking } from './steps.ts';
@@ -42,7 +43,7 @@ interface Draft {
   readonly secret: string;
   /** The entry of `clusters`. */
   readonly cluster: JsonObject;
-  readonly message: string;
+  readonly message: Message;
   readonly rights: TokenRights;
   readonly found: readonly FoundNode[];
   /** Of these, what was chosen. */
@@ -70,7 +71,7 @@ export interface ConnectDeps {
 export async function askNewCluster(deps: ConnectDeps): Promise<NewClusterAnswers | undefined> {
   const trials: ClusterTrial[] = [];
   const start: Draft = {
-    ...{ typed: '', endpoints: [], seen: new Map(), tokenId: '', secret: '', cluster: {}, message: '' },
+    ...{ typed: '', endpoints: [], seen: new Map(), tokenId: '', secret: '', cluster: {}, message: asIs('') },
     ...{ rights: { may: [], lacks: [], commands: [] }, found: [], chosen: [], ssh: undefined, protect: [] },
   };
   try {
@@ -238,7 +239,7 @@ async function tried(draft: Draft, { clusters, baseDir, trials }: SecretDeps, si
 async function showRights(draft: Draft, frame: Frame, trials: readonly ClusterTrial[]): Promise<Went<Draft>> {
   let now = draft;
   return askRow<Draft>(frame, {
-    placeHolder: t('{0}. What the token may do:', showPlainly(saidWords(draft.message), 200)),
+    placeHolder: t('{0}. What the token may do:', showPlainly(inWords(draft.message), 200)),
     rows: () => {
       const { lacks, may, commands } = now.rights;
       const missing = lacks.map(({ group, tools, missing: rights }) => ({

@@ -2,7 +2,7 @@
 
 import type { Finding } from '#kernel/app';
 import { Html, html, nothing } from '#kernel/text/html';
-import { saidWords } from '../fault-words.ts';
+import { findingTexts } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 
 export const doctorParts = ['state', 'findings'] as const;
@@ -68,7 +68,7 @@ function findingTable(findings: readonly Finding[]): Html {
     (
       finding,
     ) => html`<tr><td class="${finding.state}"><span aria-hidden="true">${marks[finding.state]}</span><span class="unseen">${words[finding.state]}</span></td><th scope="row">${finding.topic}</th>
-<td>${withCode(saidWords(finding.message))}${remedy(finding)}</td></tr>`,
+<td>${withCode(findingTexts(finding).message)}${remedy(finding)}</td></tr>`,
   );
   return html`<table class="rows findings"><tbody>${rows}</tbody></table>`;
 }
@@ -77,10 +77,8 @@ function remedy(finding: Finding): Html {
   const buttons = stepsFor(finding).map(
     (step) => html`<button class="button quiet" data-say="do" data-value="${step}">${labels[step]()}</button>`,
   );
-  const text =
-    finding.remedy === undefined
-      ? nothing
-      : html`<p class="remedy"><strong>${t('Next:')}</strong> ${withCode(saidWords(finding.remedy))}</p>`;
+  const { remedy: next } = findingTexts(finding);
+  const text = next === undefined ? nothing : html`<p class="remedy"><strong>${t('Next:')}</strong> ${withCode(next)}</p>`;
   return html`${text}${buttons.length === 0 ? nothing : html`<p class="actions">${buttons}</p>`}`;
 }
 

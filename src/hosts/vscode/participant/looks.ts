@@ -9,7 +9,7 @@ import { isJsonObject, type JsonObject } from '#kernel/json';
 import { clockTime, showPlainly } from '#kernel/text/text';
 import { type ActivityCall, callsIn, explainAgain } from '../activity/calls.ts';
 import { participantLabel } from '../contributes/participant.ts';
-import { faultTexts, reasonWords, saidWords } from '../fault-words.ts';
+import { faultTexts, findingTexts, reasonWords, saidWords } from '../fault-words.ts';
 import { doctorOfWindow } from '../hooks/agent-standing.ts';
 import { inWords, t } from '../l10n.ts';
 import { codeSpan, escapeMarkdown } from '../markdown.ts';
@@ -94,9 +94,11 @@ export async function doctorInChat(turn: SignalledTurn, { runner: { session } }:
   return { said, calls: [] };
 }
 
-function findingWords({ topic, state, message, remedy }: Finding): string {
-  const what = `$(${state === 'failed' ? 'error' : 'warning'}) **${escapeMarkdown(topic)}**: ${escapeMarkdown(saidWords(message))}`;
-  return remedy === undefined ? what : `${what}  \n${t('What to do: {0}', escapeMarkdown(saidWords(remedy)))}`;
+function findingWords(finding: Finding): string {
+  const { topic, state } = finding;
+  const { message, remedy } = findingTexts(finding);
+  const what = `$(${state === 'failed' ? 'error' : 'warning'}) **${escapeMarkdown(topic)}**: ${escapeMarkdown(message)}`;
+  return remedy === undefined ? what : `${what}  \n${t('What to do: {0}', escapeMarkdown(remedy))}`;
 }
 
 /** So many records of the trail's end are looked through for a refusal. */

@@ -49,7 +49,7 @@ describe('the judgement of a probe', () => {
 
 describe('the line of doctor', () => {
   it('is fine where the sandbox is enforced', () => {
-    expect(sandboxFinding({ state: 'enforced', reason: 'holds' }, true)).toEqual({
+    expect(sandboxFinding({ state: 'enforced', reason: 'holds' }, true)).toMatchObject({
       topic: 'sandbox',
       state: 'ok',
       message: 'enforced: holds',

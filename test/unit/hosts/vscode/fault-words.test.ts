@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { faultWords, outcomeWords } from '#hosts/vscode/fault-words';
+import { failedFinding, finding } from '#app/finding';
+import { faultWords, findingTexts, outcomeWords } from '#hosts/vscode/fault-words';
 import { useTexts } from '#hosts/vscode/l10n';
 import { Fault, faultData, faultFrom, toFault } from '#kernel/errors';
 import { say } from '#kernel/text/message';
@@ -52,6 +53,24 @@ describe('what went wrong', () => {
     useTexts(readBundle(), 'de');
     expect(faultWords(forged)).toContain('the store `/s` cannot grow');
     expect(faultWords(forged)).toContain('free some disk space');
+  });
+});
+
+describe('what Doctor found', () => {
+  const found = finding('store', 'ok', say`${'/s'}: ${3} pending requests`, say`${'/s'} can be read by other users`);
+
+  it('is told with its values in the language of the editor, and to programs in English', () => {
+    expect([found.message, found.remedy]).toEqual(['/s: 3 pending requests', '/s can be read by other users']);
+    useTexts(readBundle(), 'de');
+    expect(findingTexts(found)).toEqual({ message: '/s: 3 offene Anfragen', remedy: '/s ist für andere Benutzer lesbar' });
+    expect(findingTexts({ ...found, message: '/s: 4 pending requests' }).message).toBe('/s: 4 pending requests');
+  });
+
+  it('has the failure’s own words where one kept it from being looked at', () => {
+    const failed = failedFinding('store', new Fault('store_full', say`the store \`${'/s'}\` cannot grow: the disk is full`));
+    expect(failed).toMatchObject({ state: 'failed', message: 'store_full: the store `/s` cannot grow: the disk is full' });
+    useTexts(readBundle(), 'de');
+    expect(findingTexts(failed)).toEqual({ message: 'store_full: der Speicher `/s` kann nicht wachsen: Die Platte ist voll' });
   });
 });
 
