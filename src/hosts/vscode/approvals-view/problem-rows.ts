@@ -23,7 +23,9 @@ export interface ProblemRow {
 export function problemRows(fault: Fault): readonly ProblemRow[] {
   if (fault.code !== 'bad_config') {
     const { message, next } = faultTexts(fault);
-    return [{ label: t('Could not start'), description: showPlainly(message), tooltip: sentences(message, next) }];
+    const again = { command: 'banksman.reload', title: t('Try Again'), arguments: [] };
+    const tooltip = sentences(message, next, t('Select to try again.'));
+    return [{ label: t('Could not start'), description: showPlainly(message), tooltip, command: again }];
   }
   const file = faultyFile(fault);
   return configLines(fault).map((line) => {

@@ -31,8 +31,10 @@ export function registerMaintenanceCommands({ session, channel, secrets }: Maint
     toldCommand('banksman.showLog', () => channel.show(true)),
     toldCommand('banksman.openSettings', openSettings),
     toldCommand('banksman.openWalkthrough', () => commands.executeCommand('workbench.action.openWalkthrough', walkthroughId, false)),
-    toldCommand('banksman.reload', () => {
+    toldCommand('banksman.reload', async () => {
       session.reload();
+      // What still keeps it from working is told again: who pressed has to see that nothing became better.
+      await session.use(() => Promise.resolve());
       notify.status(t('Banksman: settings and store are read again'));
     }),
     commands.registerCommand('banksman.verifyAudit', () =>
@@ -73,7 +75,7 @@ async function verifyAudit(app: App, channel: LogOutputChannel, secrets: SecretS
   const { ok, message } = await app.audit.verify(seen);
   channel[ok ? 'info' : 'error'](`audit: ${message}`);
   if (ok) void notify.info(t('Audit trail: {0}', saidWords(message)));
-  else void showBroken(message);
+  else void showBroken(saidWords(message));
 }
 
 /** Too important for a notification that fades. */

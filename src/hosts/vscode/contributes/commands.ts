@@ -103,6 +103,7 @@ const running = 'viewItem == bm-plan-running';
 const paused = 'viewItem == bm-plan-paused';
 const underWay = 'viewItem =~ /^bm-plan/';
 const group = 'viewItem == bm-group';
+const step = 'viewItem == bm-step';
 const strikable = 'viewItem =~ /^bm(w-a.*\\+|-step)/';
 const undoable = 'viewItem == bm-decided+';
 
@@ -111,11 +112,11 @@ const runs = 'viewItem == bmc-guest-running';
 const isStopped = 'viewItem == bmc-guest-stopped';
 const hasTools = 'viewItem =~ /^bmc-(guest|node|cluster|storage)/';
 
+/** Three inline at most: they cover the title of a row in a narrow list. What else can be done stands in the context menu. */
 const rowMenus = [
   { command: 'banksman.review', when: waits, group: 'inline@1' },
   { command: 'banksman.showDetails', when: waits, group: 'inline@2' },
-  { command: 'banksman.openPage', when: `${waits} && banksman.page`, group: 'inline@3' },
-  { command: 'banksman.deny', when: waits, group: 'inline@4' },
+  { command: 'banksman.deny', when: waits, group: 'inline@3' },
   { command: 'banksman.review', when: waits, group: '1@1' },
   { command: 'banksman.deny', when: waits, group: '1@2' },
   { command: 'banksman.openPage', when: `${waits} && banksman.page`, group: '1@3' },
@@ -126,7 +127,7 @@ const rowMenus = [
   { command: 'banksman.showDetails', when: over, group: '2@1' },
   { command: 'banksman.denyAll', when: group, group: 'inline@1' },
   { command: 'banksman.denyAll', when: group },
-  { command: 'banksman.strikeSteps', when: strikable, group: 'inline@3' },
+  { command: 'banksman.strikeSteps', when: step, group: 'inline@1' },
   { command: 'banksman.strikeSteps', when: strikable },
   { command: 'banksman.pausePlan', when: running, group: 'inline@1' },
   { command: 'banksman.pausePlan', when: running },

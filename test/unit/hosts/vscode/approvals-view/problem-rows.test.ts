@@ -74,7 +74,13 @@ describe('a wrong configuration file', () => {
 it('any other problem has one row with its remedy', () => {
   const fault = new Fault('store_locked', 'the store is locked', { next: 'close the other program' });
   expect(problemRows(fault)).toEqual([
-    { label: 'Could not start', description: 'the store is locked', tooltip: 'the store is locked\nclose the other program' },
+    {
+      label: 'Could not start',
+      description: 'the store is locked',
+      tooltip: 'the store is locked\nclose the other program\nSelect to try again.',
+      // Not the settings: the fault is none of theirs.
+      command: { command: 'banksman.reload', title: 'Try Again', arguments: [] },
+    },
   ]);
   expect(problemHeadline(fault)).toContain('could not start');
   expect(problemNotice(fault)).toContain('the store is locked');
