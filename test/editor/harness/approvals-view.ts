@@ -69,9 +69,19 @@ export async function pressRowAction(page: Page, text: string, action: string): 
   const row = page.locator(ROWS, { hasText: text }).first();
   // The editor draws a new row more than once and forgets its element in between: a press then brings no row along.
   await page.waitForTimeout(PERSON_MS);
-  await row.hover();
-  await row.locator(`.action-label[aria-label^="${action}"]`).click();
+  await page.evaluate(LISTEN);
+  do {
+    await row.hover();
+    await row.locator(`.action-label[aria-label^="${action}"]`).click();
+    // A row that is drawn anew between the button's going down and up hears no click: nothing happens, and a person presses again.
+  } while (!(await page.evaluate<string[]>(HEARD)).some((label) => label.startsWith(action)));
 }
+
+const LISTEN = `
+  globalThis.heardClicks = [];
+  globalThis.hearClick ??= (event) => globalThis.heardClicks.push(event.target.closest('.action-label')?.getAttribute('aria-label') ?? '');
+  document.addEventListener('click', globalThis.hearClick, true)`;
+const HEARD = 'globalThis.heardClicks';
 
 /** The number on the activity bar; undefined when there is none. */
 export async function approvalBadge(page: Page): Promise<string | undefined> {

@@ -23,7 +23,14 @@ export interface Modal {
 /** The modal whose title contains `title`. */
 export async function waitModal(page: Page, title: string, timeoutMs = 90_000): Promise<Modal> {
   const box = modalBox(page, title);
-  await box.waitFor({ timeout: timeoutMs });
+  // A row that was pressed as it was drawn anew: the request is chosen again, from a list that says so.
+  const again = page.locator('.quick-input-widget:visible', { has: page.locator('input[placeholder^="The list was drawn anew"]') });
+  const row = again.locator('.monaco-list-row', { hasText: title });
+  await box.or(row).first().waitFor({ timeout: timeoutMs });
+  if (await row.isVisible()) {
+    await row.click();
+    await box.waitFor({ timeout: timeoutMs });
+  }
   const seenAt = Date.now();
   return {
     title: (await box.locator('.dialog-message-text').innerText()).trim(),

@@ -32,15 +32,15 @@ interface ApprovalCommandDeps {
 
 export function registerApprovalCommands(deps: ApprovalCommandDeps): Disposable[] {
   const onRequest = (command: string, statuses: readonly RequestStatus[], act: (id: string) => Promise<unknown>) =>
-    toldCommand(command, async (argument) => {
-      const id = requestIdFrom(argument) ?? (await pickRequest(deps.session, statuses));
+    toldCommand(command, async (argument, isLost) => {
+      const id = requestIdFrom(argument) ?? (await pickRequest(deps.session, statuses, isLost));
       if (id !== undefined) await deps.focus.around(argument, () => act(id));
     });
   const waiting: readonly RequestStatus[] = ['pending'];
   return [
-    toldCommand('banksman.review', async (argument) => {
+    toldCommand('banksman.review', async (argument, isLost) => {
       // Opening a dialog decides nothing, so the only request there is needs no choosing.
-      const id = requestIdFrom(argument) ?? (await onlyRequest(deps.session)) ?? (await pickRequest(deps.session, waiting));
+      const id = requestIdFrom(argument) ?? (await onlyRequest(deps.session)) ?? (await pickRequest(deps.session, waiting, isLost));
       if (id !== undefined) await deps.focus.around(argument, () => deps.review(id));
     }),
     // Anything may run this one, and accept its box. Refusing is always safe: the agent can ask again.
@@ -59,7 +59,7 @@ async function onlyRequest(session: AppSession): Promise<string | undefined> {
   return records.length === 1 ? records[0]?.id : undefined;
 }
 
-async function pickRequest(session: AppSession, statuses: readonly RequestStatus[]): Promise<string | undefined> {
+async function pickRequest(session: AppSession, statuses: readonly RequestStatus[], isLost: boolean): Promise<string | undefined> {
   const items = session.use(async ({ approvals }) => {
     const { records } = await approvals.list({ statuses, limit: 100 });
     return records.map((record) => ({
@@ -77,7 +77,8 @@ async function pickRequest(session: AppSession, statuses: readonly RequestStatus
       );
       return undefined;
     }
-    return (await window.showQuickPick(items, { title: t('Requests'), placeHolder: t('Choose a request'), matchOnDescription: true }))?.id;
+    const placeHolder = isLost ? t('The list was drawn anew as you pressed: choose the request here') : t('Choose a request');
+    return (await window.showQuickPick(items, { title: t('Requests'), placeHolder, matchOnDescription: true }))?.id;
   } catch (thrown) {
     void tellFault(thrown);
     return undefined;
