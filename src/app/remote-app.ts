@@ -37,6 +37,7 @@ import { type LiveSettings, liveRules } from './config/live-settings.ts';
 import { policySettings } from './config/policy-settings.ts';
 import { unusedKeys } from './config/service-config.ts';
 import { type AppOptions, createApp, type SharedParts } from './create-app.ts';
+import { finding } from './finding.ts';
 
 export interface RemoteOptions extends Omit<AppOptions, 'service' | 'clusterToken' | 'origin'> {
   /** This user's socket. */
@@ -384,7 +385,7 @@ async function serviceFindings(link: ServiceLink, signal: AbortSignal) {
     const found = (await link.request('doctor', [], { signal })) as Awaited<ReturnType<App['doctor']>>;
     const { version, user } = link.welcome;
     return [
-      { topic: 'service', state: 'ok' as const, message: `version ${version} answers; it knows this user as ${user}` },
+      finding('service', 'ok', say`version ${version} answers; it knows this user as ${user}`),
       ...found.filter(({ topic }) => topic !== 'sandbox'),
     ];
   } catch (thrown) {

@@ -4,7 +4,9 @@ import { isSameKey } from '#approval/keys';
 import type { Finding } from '#kernel/app';
 import type { ApproverKey } from '#kernel/approval/answer';
 import { toFault } from '#kernel/errors';
+import { asIs, say } from '#kernel/text/message';
 import { openPlaces } from '../config/open-places.ts';
+import { finding } from '../finding.ts';
 import { keyFolderOf, listKeyFiles } from './approver-key-file.ts';
 
 const topic = 'approvers';
@@ -57,11 +59,8 @@ async function keysHere(folder: string): ReturnType<typeof listKeyFiles> {
 
 function whoMayApprove(pinned: readonly ApproverKey[]): Finding {
   const names = [...new Set(pinned.map(({ name }) => name))];
-  const message =
-    names.length > 0
-      ? names.join(', ')
-      : 'none yet: the first approval in an editor window pins its key, or `banksman approvers create NAME`';
-  return { topic, state: 'ok', message };
+  const none = say`none yet: the first approval in an editor window pins its key, or \`banksman approvers create NAME\``;
+  return finding(topic, 'ok', names.length > 0 ? asIs(names.join(', ')) : none);
 }
 
 function warning(message: string, remedy: string): Finding {

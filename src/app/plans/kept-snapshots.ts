@@ -6,15 +6,16 @@
 import { randomBytes } from 'node:crypto';
 import type { Finding, KeptSnapshot } from '#kernel/app';
 import type { RequestRecord } from '#kernel/approval/request';
-import { toFault } from '#kernel/errors';
+import { faultMessage } from '#kernel/errors';
 import type { Inverse } from '#kernel/guest-condition';
 import { wordOf } from '#kernel/json';
 import { applyPlanTool, mostSteps, type ProposedStep, type StepRefusal, undoSnapshotPattern } from '#kernel/plans/plan';
 import { planIn } from '#kernel/plans/plan-progress';
 import type { ClusterPort } from '#kernel/ports/cluster';
 import type { RequestStore } from '#kernel/ports/request-store';
-import { listed } from '#kernel/text/message';
+import { joined, listed, plural, say } from '#kernel/text/message';
 import type { ConfiguredCluster } from '#pipeline/deps';
+import { finding } from '../finding.ts';
 
 /** Plans that are looked through, newest first. LIMIT: of those that the store no longer keeps nobody knows what they took. */
 const mostPlans = 100;
@@ -84,27 +85,20 @@ export async function snapshotFindings(kept: Kept, now: number): Promise<readonl
     const snapshots = await keptSnapshots(kept);
     if (snapshots.length === 0) return [];
     const old = snapshots.filter(({ takenAt }) => now - takenAt > oldMs);
-    const named = snapshots.slice(0, 5).map(({ vmid, name }) => `${name} of guest ${vmid}`);
-    const more = snapshots.length > named.length ? ` and ${snapshots.length - named.length} more` : '';
-    const count =
-      snapshots.length === 1
-        ? 'one snapshot that a plan took as a way back is'
-        : `${snapshots.length} snapshots that plans took as ways back are`;
-    const message = `${count} kept: ${named.join(', ')}${more}`;
-    if (old.length === 0) return [{ topic: 'plans', state: 'ok', message }];
-    const remedy = '`banksman plans clean` proposes a plan that deletes those that are older than seven days';
-    return [{ topic: 'plans', state: 'warning', message: `${message}; ${old.length} are older than seven days`, remedy }];
+    const named = joined(snapshots.slice(0, 5).map(({ vmid, name }) => say`${name} of guest ${vmid}`));
+    const which = snapshots.length > 5 ? say`${named} and ${snapshots.length - 5} more` : named;
+    const message = plural(
+      snapshots.length,
+      say`one snapshot that a plan took as a way back is kept: ${which}`,
+      say`${snapshots.length} snapshots that plans took as ways back are kept: ${which}`,
+    );
+    if (old.length === 0) return [finding('plans', 'ok', message)];
+    const remedy = say`\`banksman plans clean\` proposes a plan that deletes those that are older than seven days`;
+    return [finding('plans', 'warning', say`${message}; ${old.length} are older than seven days`, remedy)];
   } catch (thrown) {
     kept.signal.throwIfAborted();
-    const { message } = toFault(thrown);
-    return [
-      {
-        topic: 'plans',
-        state: 'warning',
-        message: `which snapshots of plans are kept cannot be read: ${message}`,
-        remedy: 'see the findings of the cluster',
-      },
-    ];
+    const message = say`which snapshots of plans are kept cannot be read: ${faultMessage(thrown)}`;
+    return [finding('plans', 'warning', message, say`see the findings of the cluster`)];
   }
 }
 

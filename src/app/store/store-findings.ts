@@ -5,10 +5,12 @@ import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync
 import path from 'node:path';
 import type { Finding, SecuritySettings } from '#kernel/app';
 import type { Pause } from '#kernel/approval/security';
-import { toFault } from '#kernel/errors';
+import { faultMessage } from '#kernel/errors';
 import type { Store } from '#kernel/ports/store';
+import { asIs, asListed, joined, type Message, say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import { openPlaces } from '../config/open-places.ts';
+import { finding } from '../finding.ts';
 
 /** More than the largest record and the pages that SQLite writes for it. */
 const probeBytes = 64 * 1024;
@@ -29,24 +31,19 @@ export function writeFinding(folder: string): Finding {
       closeSync(descriptor);
       rmSync(file, { force: true });
     }
-    return { topic: 'disk', state: 'ok', message: `${folder} takes a record` };
+    return finding('disk', 'ok', say`${folder} takes a record`);
   } catch (thrown) {
-    const { message, remedy } = wordsFor((thrown as NodeJS.ErrnoException).code, thrown);
-    return {
-      topic: 'disk',
-      state: 'failed',
-      message: `${folder} takes no record: ${message}; every call that has to be written down is refused`,
-      remedy,
-    };
+    const { why, remedy } = wordsFor((thrown as NodeJS.ErrnoException).code, thrown);
+    return finding('disk', 'failed', say`${folder} takes no record: ${why}; every call that has to be written down is refused`, remedy);
   }
 }
 
-function wordsFor(code: string | undefined, thrown: unknown): { readonly message: string; readonly remedy: string } {
+function wordsFor(code: string | undefined, thrown: unknown): { readonly why: Message; readonly remedy: Message } {
   if (code === 'ENOSPC' || code === 'EDQUOT')
-    return { message: 'the disk is full', remedy: 'free some disk space; nothing has to be restarted' };
+    return { why: say`the disk is full`, remedy: say`free some disk space; nothing has to be restarted` };
   if (code === 'EROFS' || code === 'EACCES' || code === 'EPERM')
-    return { message: 'it cannot be written', remedy: 'make the folder writable for this user, or choose another with `--state`' };
-  return { message: toFault(thrown).message, remedy: 'check the folder and its disk' };
+    return { why: say`it cannot be written`, remedy: say`make the folder writable for this user, or choose another with \`--state\`` };
+  return { why: faultMessage(thrown), remedy: say`check the folder and its disk` };
 }
 
 /** Below this a store that grows, or a run's journal, is soon refused. */
@@ -65,9 +62,9 @@ export function roomFindings(folders: readonly string[]): readonly Finding[] {
       // Some file systems make files as they are needed, and say 0 of 0.
       const isShort = files > 0 && ffree < leastRoom.files;
       if (room >= leastRoom.bytes && !isShort) return [];
-      const left = isShort ? `room for ${ffree} more files` : `${Math.floor(room / (1024 * 1024))} MB free`;
-      const message = `the disk of ${folder} has ${left}: once it is full, every call that has to be written down is refused`;
-      return [{ topic: 'disk', state: 'warning', message, remedy: 'free some disk space, or choose another folder with `--state`' }];
+      const left = isShort ? say`room for ${ffree} more files` : say`${Math.floor(room / (1024 * 1024))} MB free`;
+      const message = say`the disk of ${folder} has ${left}: once it is full, every call that has to be written down is refused`;
+      return [finding('disk', 'warning', message, say`free some disk space, or choose another folder with \`--state\``)];
     } catch {
       // Not there: nothing is written there yet.
       return [];
@@ -92,8 +89,8 @@ export async function timeFindings(care: Store['care']): Promise<readonly Findin
   try {
     const { ahead } = (await care?.time()) ?? { ahead: 0 };
     if (ahead < dayMs) return [];
-    const message = `the clock is ${Math.floor(ahead / dayMs)} days ahead of the time that the store has seen pass: it was set, or this machine was off. Nothing is dropped by it: what is old stays so much longer`;
-    return [{ topic: 'clock', state: 'warning', message, remedy: 'if the clock is right, say so with `banksman store accept`' }];
+    const message = say`the clock is ${Math.floor(ahead / dayMs)} days ahead of the time that the store has seen pass: it was set, or this machine was off. Nothing is dropped by it: what is old stays so much longer`;
+    return [finding('clock', 'warning', message, say`if the clock is right, say so with \`banksman store accept\``)];
   } catch {
     // That the store cannot be read is said elsewhere.
     return [];
@@ -104,37 +101,31 @@ export async function timeFindings(care: Store['care']): Promise<readonly Findin
 export async function securityFindings(security: Pick<SecuritySettings, 'level' | 'rules'>): Promise<readonly Finding[]> {
   try {
     const [{ level, from, by, warning, paused }, rules] = await Promise.all([security.level(), security.rules()]);
-    const origin = from === 'configuration' ? 'the configuration' : `the store${by === undefined ? '' : `, set by ${by}`}`;
+    const stored = by === undefined ? say`the store` : say`the store, set by ${by}`;
+    const origin = from === 'configuration' ? say`the configuration` : stored;
     return [
       warning === undefined
-        ? { topic: 'security level', state: 'ok', message: `${level}, from ${origin}` }
-        : { topic: 'security level', state: 'warning', message: warning, remedy: 'set it again with `banksman level set`' },
+        ? finding('security level', 'ok', say`${level}, from ${origin}`)
+        : finding('security level', 'warning', asListed(warning), say`set it again with \`banksman level set\``),
       ...pauseFinding(paused),
       ...rules.flatMap((rule): Finding[] => {
         if (rule.warning === undefined) return [];
-        const remedy = 'set it again, or remove it, with `banksman auto-approve`';
-        return [{ topic: 'auto-approve', state: 'warning', message: `\`${rule.pattern}\` (${rule.action}): ${rule.warning}`, remedy }];
+        const remedy = say`set it again, or remove it, with \`banksman auto-approve\``;
+        return [finding('auto-approve', 'warning', asIs(`\`${rule.pattern}\` (${rule.action}): ${rule.warning}`), remedy)];
       }),
     ];
   } catch (thrown) {
-    return [
-      {
-        topic: 'security level',
-        state: 'failed',
-        message: `cannot be read, so calls are handled as at strict: ${toFault(thrown).message}`,
-      },
-    ];
+    return [finding('security level', 'failed', say`cannot be read, so calls are handled as at strict: ${faultMessage(thrown)}`)];
   }
 }
 
 function pauseFinding(paused: Pause | undefined): readonly Finding[] {
   if (paused === undefined) return [];
-  const since = paused.at === 0 ? 'what is stored of it is damaged' : `since ${new Date(paused.at).toISOString()}`;
+  const since = paused.at === 0 ? say`what is stored of it is damaged` : say`since ${new Date(paused.at).toISOString()}`;
   const why = paused.reason === undefined ? '' : `: ${showPlainly(paused.reason, 300)}`;
-  const message = `all agents are paused by ${showPlainly(paused.by, 100)}, ${since}${why}`;
-  const remedy = 'a person resumes them with `banksman resume`';
-  if (paused.warning === undefined) return [{ topic: 'agents', state: 'warning', message, remedy }];
-  return [
-    { topic: 'agents', state: 'failed', message: `${message}; ${paused.warning}`, remedy: `look who can write to the store; ${remedy}` },
-  ];
+  const message = say`all agents are paused by ${showPlainly(paused.by, 100)}, ${since}${why}`;
+  const remedy = say`a person resumes them with \`banksman resume\``;
+  if (paused.warning === undefined) return [finding('agents', 'warning', message, remedy)];
+  const look = say`look who can write to the store; ${remedy}`;
+  return [finding('agents', 'failed', joined([message, asListed(paused.warning)], '; '), look)];
 }

@@ -114,7 +114,7 @@ describe('approvers', () => {
     // Group 12 (man) is nobody's own.
     chownSync(place, process.getuid?.() ?? 0, process.getuid?.() === 0 ? 12 : (process.getgid?.() ?? 0));
     chmodSync(place, mode);
-    expect(await about(app, 'configuration')).toEqual([
+    expect(await about(app, 'configuration')).toMatchObject([
       { topic: 'configuration', state: 'failed', message: expect.stringMatching(message), remedy: expect.stringMatching(remedy) },
     ]);
   });
@@ -238,7 +238,7 @@ it('a store whose folder others may write is a failure, with the remedy', async 
   const about = async () => (await app.doctor(never)).filter(({ topic, state }) => topic === 'store' && state !== 'ok');
   expect(await about()).toEqual([]);
   chmodSync(world.stateDir, 0o707);
-  expect(await about()).toEqual([
+  expect(await about()).toMatchObject([
     {
       topic: 'store',
       state: 'failed',
