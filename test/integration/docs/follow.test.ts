@@ -1,8 +1,9 @@
 /** The pages of tasks, followed to the letter: every command of a marked block runs, and prints what the page shows. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { type Block, blocksOf, configOf, docs } from '../../../scripts/docs/page-blocks.ts';
+import { cli } from '../cli/support.ts';
 import { canSandbox } from '../execution/support/bubblewrap.ts';
 import { Reader } from './reader.ts';
 
@@ -23,8 +24,11 @@ const pages = [
   'hooks.md',
 ];
 
+/** Followed in a clone of its own, where it was built. */
+const readme = '../README.md';
+
 /** Pages with commands of which none runs here; `notRun` says why of each. */
-const looked = ['deployment.md', 'policy.md', 'releasing.md', 'rights.md', 'service.md', 'guides.md', '../README.md', '../CONTRIBUTING.md'];
+const looked = ['deployment.md', 'policy.md', 'releasing.md', 'rights.md', 'service.md', 'guides.md', '../CONTRIBUTING.md'];
 
 /** What stands in a page's `sh` blocks and is not run here, by how its line begins, with the reason. */
 const notRun: readonly (readonly [starts: string, why: string])[] = [
@@ -41,7 +45,6 @@ const notRun: readonly (readonly [starts: string, why: string])[] = [
   ['npm ci  ', 'installs what these tests were started from'],
   ['npm run check', 'the command of which CI makes a step; `test/unit/scripts/check.test.ts` holds its steps'],
   ['npm run generate', 'writes into the repository; `guides.test.ts` does so in a copy'],
-  ['node dist/cli.cjs ', 'the commands of start.md by the clone’s own file; `test/integration/cli/tools-on-demo.test.ts` runs them so'],
   ['banksman run -- ', 'runs the reader’s own command: `test/integration/cli/hook.test.ts` runs such'],
   ['banksman hook claude-code', 'waits for an agent’s question: `test/integration/cli/hook.test.ts` asks'],
   ['sudo banksman hook install claude-code --managed', 'needs root: `test/integration/cli/hook-install.test.ts` installs one'],
@@ -62,7 +65,8 @@ const notRun: readonly (readonly [starts: string, why: string])[] = [
 ];
 
 const reader = new Reader();
-afterAll(() => reader.leave());
+const newcomer = new Reader();
+afterAll(() => Promise.all([reader.leave(), newcomer.leave()]));
 
 describe.skipIf(!canSandbox)('somebody who follows the pages', () => {
   it.each(pages)('%s', async (page) => {
@@ -71,10 +75,15 @@ describe.skipIf(!canSandbox)('somebody who follows the pages', () => {
       expect(await reader.follow(block)).toBeUndefined();
     }
   });
+
+  it('README.md', async () => {
+    symlinkSync(path.dirname(cli), path.join(newcomer.home, 'dist'));
+    for (const block of blocksOf(readme)) expect(await newcomer.follow(block)).toBeUndefined();
+  });
 });
 
 it('every command of the pages is run, or is among those that cannot be', () => {
-  const lines = [...pages, ...looked]
+  const lines = [...pages, readme, ...looked]
     .flatMap(blocksOf)
     .filter(({ mark }) => mark === undefined)
     .flatMap(linesToType);

@@ -11,12 +11,17 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import JSZip from 'jszip';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { cleanEnv } from '../../../scripts/lib/clean-env.mjs';
 
 const repository = path.resolve(import.meta.dirname, '../../..');
 const { version } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8'));
 const folder = mkdtempSync(path.join(tmpdir(), 'banksman-release-'));
 const release = path.join(folder, 'first');
 const workspace = path.join(folder, 'workspace');
+const releaseFiles = [
+  ...['cdx.json', 'mcpb', 'tgz', 'vsix'].map((kind) => `banksman-${version}.${kind}`),
+  ...['config.schema.json', 'server.json'],
+];
 
 function pack(into: string): void {
   execFileSync(process.execPath, ['scripts/package.ts', '--all', into], { cwd: repository, stdio: 'ignore' });
@@ -38,17 +43,39 @@ beforeAll(() => {
   mkdirSync(workspace);
   writeFileSync(path.join(workspace, 'notes.txt'), 'noted');
   pack(release);
-}, 180_000);
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it('holds the packages, what describes them, and their sums', () => {
   const sums = readFileSync(path.join(release, 'SHA256SUMS'), 'utf8').trim().split('\n');
-  const names = ['cdx.json', 'mcpb', 'tgz', 'vsix'].map((kind) => `banksman-${version}.${kind}`);
   const sumOf = (name: string) =>
     createHash('sha256')
       .update(readFileSync(path.join(release, name)))
       .digest('hex');
-  expect(sums).toEqual([...names, 'config.schema.json', 'server.json'].map((name) => `${sumOf(name)}  ${name}`));
+  expect(sums).toEqual(releaseFiles.map((name) => `${sumOf(name)}  ${name}`));
+});
+
+/** Where a page sends people, with nothing of this machine but its programs: what is installed there goes with the folder. */
+const place = {
+  HOME: path.join(folder, 'home'),
+  PATH: [path.join(folder, 'prefix/bin'), path.dirname(process.execPath), cleanEnv().PATH].join(path.delimiter),
+  npm_config_prefix: path.join(folder, 'prefix'),
+  npm_config_offline: 'true',
+};
+
+/** Types what docs/releasing.md says of a file, in the folder of the release. @returns what it printed */
+function follow(row: string): string {
+  const line = readFileSync(path.join(repository, 'docs/releasing.md'), 'utf8').match(new RegExp(`^\\| \`${row}\` \\|.*$`, 'm'))?.[0] ?? '';
+  const command = /.*\| `([^`]+)`/.exec(line)?.[1] ?? '';
+  return execFileSync('sh', ['-c', command.replace('FILE', row.replace('VERSION', version))], {
+    cwd: release,
+    env: place,
+    encoding: 'utf8',
+  });
+}
+
+it('is checked by its sums', () => {
+  expect(follow('SHA256SUMS').trim().split('\n')).toEqual(releaseFiles.map((name) => `${name}: OK`));
 });
 
 it('is published by actions that are pinned by their hash', () => {
@@ -60,7 +87,7 @@ it('is published by actions that are pinned by their hash', () => {
   expect(uses.filter((line) => !/@[0-9a-f]{40} # v[\d.]+$/.test(line))).toEqual([]);
 });
 
-it('is the same, byte for byte, when it is made again', { timeout: 180_000 }, () => {
+it('is the same, byte for byte, when it is made again', () => {
   const again = path.join(folder, 'again');
   pack(again);
   expect(readFileSync(path.join(again, 'SHA256SUMS'), 'utf8')).toBe(readFileSync(path.join(release, 'SHA256SUMS'), 'utf8'));
@@ -99,9 +126,9 @@ it('has a schema by which an editor checks a configuration', () => {
 
 /** A client's main job: it lists the tools and reads a file of the workspace. */
 async function serves(command: string, args: readonly string[]): Promise<void> {
-  const home = mkdtempSync(path.join(folder, 'home-'));
   const client = new Client({ name: 'release', version: '1' });
-  const env = { PATH: `${path.dirname(process.execPath)}:/usr/bin:/bin`, HOME: home };
+  const home = mkdtempSync(path.join(folder, 'home-'));
+  const env = { ...place, HOME: home };
   await client.connect(new StdioClientTransport({ command, args: [...args], cwd: home, env, stderr: 'ignore' }));
   try {
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('read_file');
@@ -112,30 +139,28 @@ async function serves(command: string, args: readonly string[]): Promise<void> {
   }
 }
 
-it('is an npm package that serves in a clean folder, without anything else', { timeout: 120_000 }, async () => {
-  const clean = path.join(folder, 'clean');
-  mkdirSync(clean);
-  const install = ['install', '--offline', '--no-audit', '--no-fund', '--prefix', clean, path.join(release, `banksman-${version}.tgz`)];
-  execFileSync('npm', install, { cwd: clean, env: { ...process.env, npm_config_cache: path.join(folder, 'cache') }, stdio: 'ignore' });
-  const program = path.join(clean, 'node_modules/.bin/banksman');
-  expect(execFileSync(program, ['--version'], { encoding: 'utf8' }).trim()).toBe(version);
-  await serves('npx', ['--no-install', '--prefix', clean, 'banksman', 'mcp', '--root', workspace]);
+it('is an npm package that installs as the page says and serves, without anything else', { timeout: 120_000 }, async () => {
+  follow('banksman-VERSION.tgz');
+  const found = execFileSync('sh', ['-c', 'command -v banksman && banksman --version'], { env: place, encoding: 'utf8' });
+  expect(found).toBe(`${path.join(folder, 'prefix/bin/banksman')}\n${version}\n`);
+  await serves('banksman', ['mcp', '--root', workspace]);
+  await serves('npx', ['--no-install', 'banksman', 'mcp', '--root', workspace]);
 });
 
 it('is a bundle for desktop hosts whose own command serves', { timeout: 120_000 }, async () => {
-  const place = path.join(folder, 'unpacked');
+  const unpacked = path.join(folder, 'unpacked');
   const zip = await JSZip.loadAsync(readFileSync(path.join(release, `banksman-${version}.mcpb`)));
   for (const entry of Object.values(zip.files)) {
-    mkdirSync(path.dirname(path.join(place, entry.name)), { recursive: true });
-    writeFileSync(path.join(place, entry.name), await entry.async('nodebuffer'));
+    mkdirSync(path.dirname(path.join(unpacked, entry.name)), { recursive: true });
+    writeFileSync(path.join(unpacked, entry.name), await entry.async('nodebuffer'));
   }
-  const manifest = readJson(path.join(place, 'manifest.json'));
+  const manifest = readJson(path.join(unpacked, 'manifest.json'));
   expect(faults(new Ajv({ strict: false, logger: false }), fixture('mcpb-manifest-0.3.json'), manifest)).toEqual([]);
   const { server, icon } = manifest as {
     readonly icon: string;
     readonly server: { readonly entry_point: string; readonly mcp_config: { readonly args: readonly string[] } };
   };
-  for (const file of [icon, server.entry_point]) expect(existsSync(path.join(place, file))).toBe(true);
-  const filled = (word: string) => word.replaceAll(`\${__dirname}`, place).replaceAll(`\${user_config.workspace}`, workspace);
+  for (const file of [icon, server.entry_point]) expect(existsSync(path.join(unpacked, file))).toBe(true);
+  const filled = (word: string) => word.replaceAll(`\${__dirname}`, unpacked).replaceAll(`\${user_config.workspace}`, workspace);
   await serves(process.execPath, server.mcp_config.args.map(filled));
 });
