@@ -25,7 +25,7 @@ export async function waitModal(page: Page, title: string, timeoutMs = 90_000): 
   const box = modalBox(page, title);
   // A row that was pressed as it was drawn anew: the request is chosen again, from a list that says so.
   const again = page.locator('.quick-input-widget:visible', { has: page.locator('input[placeholder^="The list was drawn anew"]') });
-  const row = again.locator('.monaco-list-row', { hasText: title });
+  const row = again.locator('.monaco-list-row', { hasText: title }).first();
   await box.or(row).first().waitFor({ timeout: timeoutMs });
   if (await row.isVisible()) {
     await row.click();

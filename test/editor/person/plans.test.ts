@@ -7,7 +7,7 @@ import { axeFaults } from '../harness/axe-faults.ts';
 import { callFromCommandLine } from '../harness/command-line.ts';
 import { unfoldDetails, waitDetails } from '../harness/details-page.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
-import { approveInModal, closeModals, waitModal } from '../harness/modal.ts';
+import { approveInModal, closeModals, type Modal, waitModal } from '../harness/modal.ts';
 import { waitForNotification } from '../harness/notifications.ts';
 import { pickRow, runCommand, typeInto } from '../harness/palette.ts';
 import { screenshot } from '../harness/screenshot.ts';
@@ -226,4 +226,84 @@ describe('a plan of 40 steps', () => {
     }
     expect(await details.locator('main').innerText()).toContain('part 40 of a long piece of work');
   });
+
+  it('is struck and approved by keys alone', async () => {
+    const { page } = bench;
+    await page.setViewportSize({ width: 1360, height: 860 });
+    await runByKeys(page, 'Banksman: Show Pending Approvals');
+    await moveTo(page, row);
+    await page.keyboard.press('ArrowRight');
+    await moveTo(page, 'Step 7: ');
+    await chooseInMenu(page, 'Strike Steps…');
+    // The step that it was pressed on is chosen already.
+    await page.locator('.quick-input-widget:visible .monaco-list-row', { hasText: '7. ' }).first().waitFor({ timeout: 60_000 });
+    await page.keyboard.press('Enter');
+    await waitRow(page, 'Run a plan of 39');
+    await runByKeys(page, 'Banksman: Show Pending Approvals');
+    await moveTo(page, 'Run a plan of 39');
+    await page.keyboard.press('Enter');
+    const modal = await waitModal(page, 'Run a plan of 39 steps');
+    expect(modal.detail).not.toContain('part 7 of');
+    await screenshot(page, 'q8-thirty-nine-card');
+    await answerByKeys(page, modal, 'Approve and Run');
+    const runs = page.locator('.part.sidebar .monaco-list-row', { hasText: 'of 39 done' });
+    // Only where no plan before this one was approved in this window.
+    const isNew = page.locator('.monaco-dialog-box', { hasText: 'Trust the approval key' });
+    await runs.or(isNew).first().waitFor({ timeout: 90_000 });
+    if (await isNew.isVisible()) await answerByKeys(page, await waitModal(page, 'Trust the approval key'), 'Trust This Key');
+    await runs.first().waitFor({ timeout: 90_000 });
+    await screenshot(page, 'q8-thirty-nine-running');
+  });
 });
+
+/** The palette without the mouse. */
+async function runByKeys(page: Page, title: string): Promise<void> {
+  await page.keyboard.press('F1');
+  await page.locator('.quick-input-widget:visible').waitFor({ timeout: 60_000 });
+  await page.keyboard.type(title);
+  await page.locator('.quick-input-widget:visible .monaco-list-row.focused', { hasText: title }).waitFor({ timeout: 60_000 });
+  await page.keyboard.press('Enter');
+  await page.locator('.quick-input-widget').waitFor({ state: 'hidden', timeout: 60_000 });
+}
+
+/** Goes down the list, and round from its top, until the row that says `text` has the focus. */
+async function moveTo(page: Page, text: string): Promise<void> {
+  const focused = page.locator('.part.sidebar .monaco-list:focus .monaco-list-row.focused');
+  await page.keyboard.press('Home');
+  await waitUntil(`the row “${text}” to have the focus`, async () => {
+    if ((await focused.count()) > 0 && (await focused.first().getAttribute('aria-label'))?.startsWith(text) === true) return true;
+    await page.keyboard.press('ArrowDown');
+    await page.waitForTimeout(100);
+    return false;
+  });
+}
+
+async function chooseInMenu(page: Page, label: string): Promise<void> {
+  await page.keyboard.press('Shift+F10');
+  const chosen = page.locator('.monaco-menu .action-item.focused', { hasText: label });
+  await page.locator('.monaco-menu').first().waitFor({ timeout: 60_000 });
+  await waitUntil(`“${label}” in the menu`, async () => {
+    await page.keyboard.press('ArrowDown');
+    await page.waitForTimeout(100);
+    return chosen.isVisible();
+  });
+  await page.keyboard.press('Enter');
+}
+
+/** Presses a button of the dialog that is open, not before it could have been read, and types the code that stands on it. */
+async function answerByKeys(page: Page, { detail }: Modal, label: string): Promise<void> {
+  await page.waitForTimeout(900);
+  const focused = page.locator('.monaco-dialog-box .monaco-button:focus', { hasText: label });
+  await waitUntil(`the focus on “${label}”`, async () => {
+    if (await focused.isVisible()) return true;
+    await page.keyboard.press('Tab');
+    await page.waitForTimeout(100);
+    return false;
+  });
+  await page.keyboard.press('Enter');
+  const box = page.locator('.quick-input-widget:visible', { hasText: 'code that stood' });
+  await box.waitFor({ timeout: 60_000 });
+  await page.keyboard.type(/then type (.+)\.$/m.exec(detail)?.[1] ?? '');
+  await page.keyboard.press('Enter');
+  await box.waitFor({ state: 'hidden', timeout: 60_000 });
+}
