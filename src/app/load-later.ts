@@ -10,7 +10,7 @@ export function laterRunner(options: CommandRunnerOptions): CommandRunner {
   const runner = once(async () => (await import('#execution/command-runner')).createCommandRunner(options));
   return {
     status: async (again) => (await runner()).status(again),
-    run: async (request, signal, onOutput) => (await runner()).run(request, signal, onOutput),
+    run: async (...given) => (await runner()).run(...given),
     history: async () => (await runner()).history?.(),
     journal: async () => (await (await runner()).journal?.()) ?? 'nothing is kept here',
   };

@@ -1,5 +1,6 @@
 /** `run_command`'s port: in the sandbox where it holds, otherwise only with a person's explicit leave for this one run. */
 
+import type { RunBegun } from '#kernel/effects';
 import { Fault, reasonOf } from '#kernel/errors';
 import type { CommandRequest, CommandResult, CommandRunner, SandboxStatus } from '#kernel/ports/command-runner';
 import { say } from '#kernel/text/message';
@@ -47,10 +48,10 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
       return typeof effects === 'string' ? undefined : effects;
     },
     journal: async () => journal(),
-    run: async (request, signal, onOutput) => {
+    run: async (request, signal, onOutput, onApply = () => undefined) => {
       try {
         signal.throwIfAborted();
-        return await runDecided({ request, sandbox: await probe(), ground, looks, git, onOutput }, signal);
+        return await runDecided({ request, sandbox: await probe(), ground, looks, git, onOutput, onApply }, signal);
       } catch (thrown) {
         if (thrown instanceof Fault && thrown.code === 'sandbox_failed') probed = undefined;
         throw signal.aborted ? cancelled(signal) : thrown;
@@ -124,6 +125,7 @@ interface Run {
   readonly looks: Looks;
   readonly git: (signal: AbortSignal) => Promise<GitSettings>;
   readonly onOutput: (chunk: string) => void;
+  readonly onApply: (begun: RunBegun) => void;
 }
 
 async function runDecided(run: Run, signal: AbortSignal): Promise<CommandResult> {
@@ -153,8 +155,12 @@ async function runDecided(run: Run, signal: AbortSignal): Promise<CommandResult>
 }
 
 async function runJudged(run: Run, { parts, effects, how, status }: Required<Probed>, signal: AbortSignal): Promise<CommandResult> {
-  const { request, ground, looks, onOutput } = run;
-  const ended = await runOverView({ request, ground, ...looks, how, parts, git: await run.git(signal), onOutput }, effects, signal);
+  const { request, ground, looks, onOutput, onApply } = run;
+  const ended = await runOverView(
+    { request, ground, ...looks, how, parts, git: await run.git(signal), onOutput, onApply },
+    effects,
+    signal,
+  );
   const { result, effects: changes } = ended;
   const wants = needsNetwork(result) ? { needsNetwork: true } : {};
   return { ...outcome(result), ...wants, sandbox: status.state, planted: [], scanIncomplete: false, effects: changes };

@@ -1,7 +1,7 @@
 /** One command in the sandbox: over a copy-on-write view, where its effects are judged afterwards, or on the workspace itself, guarded. */
 
 import { chmodSync, realpathSync, statSync } from 'node:fs';
-import type { RunEffects } from '#kernel/effects';
+import type { RunBegun, RunEffects } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { CommandRequest } from '#kernel/ports/command-runner';
 import { showPlainly } from '#kernel/text/text';
@@ -28,6 +28,10 @@ interface ViewRun {
   readonly effects: RunEffects;
 }
 
+interface JudgedRun extends ContainedRun {
+  readonly onApply: (begun: RunBegun) => void;
+}
+
 /** What is asked before each run over a view. */
 export interface Looks {
   readonly index: WorkspaceIndex;
@@ -36,7 +40,7 @@ export interface Looks {
 
 /** @throws {Fault} `sandbox_failed`, `workspace_not_seen`; the signal's reason */
 export async function runOverView(
-  run: ContainedRun & Looks & { readonly how: OpenOptions },
+  run: JudgedRun & Looks & { readonly how: OpenOptions },
   effects: Effects,
   signal: AbortSignal,
 ): Promise<ViewRun> {
@@ -133,7 +137,7 @@ async function copyFor(effects: Effects, hide: readonly string[]): Promise<OpenR
 }
 
 async function settle(
-  run: ContainedRun,
+  run: JudgedRun,
   { opened, seen, hidden, result }: Once & Pick<ViewRun, 'result'>,
   signal: AbortSignal,
 ): Promise<ViewRun> {
@@ -147,7 +151,8 @@ async function settle(
   const { command, surface, agentId } = run.request;
   const programs = installedPrograms(run.ground).map(realOrSame);
   const places = { own: ownPlaces(run), obeyed: obeyedPlaces(workspaceRoot, seen), programs };
-  return { result, effects: await opened.settle({ title: command, agentId, apply: surface !== 'readonly_bash', ...places }, signal) };
+  const how = { title: command, agentId, apply: surface !== 'readonly_bash', onApply: run.onApply, ...places };
+  return { result, effects: await opened.settle(how, signal) };
 }
 
 const secretTracked = 'nothing of it was applied: it made git track a secret that is hidden from it, or broke the index that tells';

@@ -93,6 +93,9 @@ export interface RunEffects extends ChangeList {
   readonly instead?: string;
 }
 
+/** What is known of a run right before its first change of the workspace: from here on it is applied whatever becomes of its caller. */
+export type RunBegun = Pick<RunEffects, 'runId' | 'heldId' | 'leftOut'>;
+
 /** One change as a person reads it; plain JSON, so that it can be signed as it is shown. Nothing in it is escaped. */
 export interface ShownChange {
   readonly path: string;
@@ -143,10 +146,10 @@ export interface RunHistory {
   /** Newest first. */
   list(): Promise<readonly RunRecord[]>;
   /**
-   * @param options `force`: also where somebody changed the same places later; what is there is set aside
-   * @throws {Fault} `no_such_run`, `not_undoable`, `undo_in_the_way`
+   * @param options `force`: also where somebody changed the same places later; what is there is set aside. Once `signal` has aborted it does not begin
+   * @throws {Fault} `no_such_run`, `not_undoable`, `undo_in_the_way`; the signal's reason, where nothing was begun
    */
-  undo(id: string, options: { readonly force: boolean }): Promise<ChangeList>;
+  undo(id: string, options: { readonly force: boolean; readonly signal?: AbortSignal }): Promise<ChangeList>;
   /** What the journal may keep; ms. */
   readonly limits: { readonly journalBytes: number; readonly journalMs: number };
   /** Runs that some process is still at, or that nobody could finish. */

@@ -4,8 +4,8 @@ import type { JsonObject } from './json.ts';
 export type KnownEffect =
   /** Surely nothing: it did not leave, or it was refused at once. */
   | { readonly state: 'not_sent' }
-  /** It left, and nobody has said what came of it. `what` says what may be, `next` how to find out. */
-  | { readonly state: 'sent'; readonly what?: string; readonly next?: string }
+  /** It left, and nobody has said what came of it. `what` says what may be, `next` how to find out; `runId`: the run of the journal that it is. */
+  | { readonly state: 'sent'; readonly what?: string; readonly next?: string; readonly runId?: string }
   /** The cluster took it on as a task. `exitStatus` once it has ended. */
   | { readonly state: 'task'; readonly upid: string; readonly lastSeen: 'accepted' | 'running' | 'ended'; readonly exitStatus?: string };
 
@@ -34,6 +34,7 @@ export function followTaskWords(upid: string): string {
 
 /** As outcomes and records hold it. */
 export function effectData(effect: KnownEffect): JsonObject {
+  if (effect.state === 'sent' && effect.runId !== undefined) return { state: effect.state, run_id: effect.runId };
   if (effect.state !== 'task') return { state: effect.state };
   const { state, upid, lastSeen, exitStatus } = effect;
   return { state, upid, last_seen: lastSeen, ...(exitStatus === undefined ? {} : { exit_status: exitStatus }) };

@@ -92,8 +92,11 @@ export interface ToolContext {
   readonly clock: Clock;
   /** Says how far it is, to whoever watches. */
   progress(message: string): void;
-  /** For handlers that change something: what is known from now on, should the call fail or be ended. Before the first word: nothing was done. */
-  noteEffect(effect: KnownEffect): void;
+  /**
+   * For handlers that change something: what is known from now on, should the call fail or be ended, and what is asked for then. Before the first
+   * word: nothing was done.
+   */
+  noteEffect(effect: KnownEffect, asks?: FollowUp): void;
   /** What is left of the call's limit, in ms. */
   leftMs(): number;
 }

@@ -13,7 +13,7 @@ import { applyPlanTool, type Plan } from '#kernel/plans/plan';
 import type { Target } from '#kernel/resource';
 import { english, say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
-import type { BlockReport, PlanDesk, ReportAnswer, SecurityView, Tool, ToolContext } from '#kernel/tool';
+import type { BlockReport, FollowUp, PlanDesk, ReportAnswer, SecurityView, Tool, ToolContext } from '#kernel/tool';
 import { decideReport, formatDestination, type LiveRule } from '#policy/auto-approve';
 import { parseDestination } from '#policy/destinations';
 import { redactText } from '#redaction/redact';
@@ -27,6 +27,8 @@ export interface HandlerContext {
   readonly context: ToolContext;
   /** What the handler last said is known of its effect. */
   effect(): KnownEffect;
+  /** What it last said is to be asked for, however it ends. */
+  asks(): FollowUp | undefined;
 }
 
 /** What a command prints comes in pieces that end in the middle of lines or behind them. */
@@ -40,6 +42,7 @@ export function toolContext(
   { call, deps, deadline }: { readonly call: IncomingCall; readonly deps: CallDeps; readonly deadline: Deadline },
 ): HandlerContext {
   let effect: KnownEffect = notSent;
+  let asks: FollowUp | undefined;
   const context: ToolContext = {
     agent: call.agent,
     signal: deadline.signal,
@@ -62,12 +65,13 @@ export function toolContext(
       const line = onOneLine(redactText(message, redactionOf(deps)));
       if (line !== '') call.onProgress?.(showPlainly(line));
     },
-    noteEffect: (known) => {
+    noteEffect: (known, wanted) => {
       effect = known;
+      asks = wanted;
     },
     leftMs: () => deadline.leftMs(),
   };
-  return { context, effect: () => effect };
+  return { context, effect: () => effect, asks: () => asks };
 }
 
 /** The cluster of a call, for its handler. */

@@ -29,7 +29,7 @@ export async function execute(state: Approved, call: IncomingCall, deps: CallDep
     const end = deadline.signal.aborted && work !== undefined ? await endWithin(work, lastWordMs) : { thrown };
     // It ended just so: that is truer than any word about the time.
     if (end !== undefined && 'value' in end) return outcomeOf(end.value, state, handler);
-    return { outcome: failure(state, end?.thrown, deadline, handler) };
+    return { outcome: failure(state, end?.thrown, deadline, handler), ...given({ asks: handler.asks() }) };
   }
 }
 

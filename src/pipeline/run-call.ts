@@ -117,8 +117,8 @@ function withHeld({ outcome: first, asks: { instead, as } }: Required<Executed>,
   }
   const other = status === 'pending' && instead !== undefined ? `or ${instead}` : undefined;
   const held = { status, code, ...given({ request_id: id }) };
-  const result = isJsonObject(first.result) ? { result: { ...first.result, held } } : {};
-  return { ...given({ request_id: id }), ...first, ...result, ...both(first, asked, [asked.next, other, first.next]) };
+  const result = { ...(isJsonObject(first.result) ? first.result : {}), held };
+  return { ...given({ request_id: id }), ...first, result, ...both(first, asked, [asked.next, other, first.next]) };
 }
 
 function both(first: Outcome, second: Outcome, next: readonly (string | undefined)[]): Pick<Outcome, 'message' | 'next'> {

@@ -27,6 +27,7 @@ interface Job {
   /** As the caller wrote it. */
   readonly path: string;
   readonly agentId: string;
+  readonly signal: AbortSignal | undefined;
 }
 
 export interface WriteJob extends Job {
@@ -133,7 +134,7 @@ function confirmSeen({ directory, names }: OpenedPath, { path, seen, doing }: Pu
 
 function putInJournal(opened: OpenedPath, job: Put, journal: FileJournal): Promise<string> {
   const { directory, names, fact } = opened;
-  const { bytes, title, agentId } = job;
+  const { bytes, title, agentId, signal } = job;
   // A directory by its descriptor is a link: with the dot it is itself.
   const held = () => `${directory.at}/./${names[0] ?? ''}`;
   const place = (): string => {
@@ -146,6 +147,7 @@ function putInJournal(opened: OpenedPath, job: Put, journal: FileJournal): Promi
     bytes,
     title,
     agentId,
+    signal,
     place,
     held,
   });

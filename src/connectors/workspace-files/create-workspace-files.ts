@@ -25,13 +25,13 @@ export function createWorkspaceFiles(options: WorkspaceFilesOptions): WorkspaceF
   return {
     read: (path, lines, scope, signal) =>
       withPath(options, { path, use: 'read', scope }, (opened) => read(opened, { path, lines, mostBytes: options.mostBytes }, signal)),
-    write: async (path, content, { createDirs }, scope) => {
+    write: async (path, content, { createDirs, signal }, scope) => {
       const bytes = bytesOf(content, options.mostBytes);
-      const job = { path, bytes, createDirs, agentId: scope.agentId, missing: new Set<string>() };
+      const job = { path, bytes, createDirs, signal, agentId: scope.agentId, missing: new Set<string>() };
       return withPath(options, { path, use: 'write', scope }, (opened) => writePath(opened, job, options));
     },
-    edit: (path, edits, { ifUnchanged }, scope) => {
-      const job = { path, edits, mostBytes: options.mostBytes, ifUnchanged, agentId: scope.agentId };
+    edit: (path, edits, { ifUnchanged, signal }, scope) => {
+      const job = { path, edits, mostBytes: options.mostBytes, ifUnchanged, signal, agentId: scope.agentId };
       return withPath(options, { path, use: 'write', scope }, (opened) =>
         inTurn(turns, `${opened.root} ${opened.root === 'persona' ? scope.agentId : ''} ${segmentsOf(opened).join('/')}`, () =>
           editPath(opened, job, options),

@@ -48,6 +48,7 @@ function carryOut(ground: JournalGround, wished: Plan, change: FileChange): Prom
     const work = { ...reached, tree: through(reached.tree, wished, change) };
     if (!wished.steps.every((step) => isAsPlanned(work, step))) throw changedMeanwhile(change.path);
     const plan = { ...wished, parents: parentsNow(work) };
+    change.signal?.throwIfAborted();
     ground.disk.write(`${directory}/plan`, JSON.stringify(plan));
     try {
       const skipped = await applySteps({ ...work, plan });

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, realpathSync } from 'node:fs';
-import type { EffectJudge, JudgeGround, LeftOut, RunEffects, RunHistory, RunRecord } from '#kernel/effects';
+import type { EffectJudge, JudgeGround, LeftOut, RunBegun, RunEffects, RunHistory, RunRecord } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { FileChange, FileJournal } from '#kernel/ports/file-journal';
 import type { Log } from '#kernel/ports/log';
@@ -85,6 +85,8 @@ interface SettleOptions extends Omit<JudgeGround, 'workspaceRoot'> {
   readonly own?: readonly string[];
   /** False: a read-only run, whose changes are said and dropped. */
   readonly apply: boolean;
+  /** Before the first change. Until then a signal that aborts leaves nothing applied and nothing held. */
+  readonly onApply?: (begun: RunBegun) => void;
 }
 
 export interface Effects extends RunHistory, FileJournal {
@@ -141,7 +143,7 @@ export function createEffects(options: EffectsOptions): Effects {
     open: first((hide, how = {}) => openRun(ground, hide, how).catch(failWithoutRoom)),
     change: first((change) => changeOne(ground, change)),
     list: first(() => records(ground)),
-    undo: first((id, how) => inLock(ground, () => undo(ground, id, how)).catch(failWithoutRoom)),
+    undo: first((id, how) => inLock(ground, () => undo(ground, id, how), how.signal).catch(failWithoutRoom)),
     show: first(async (id) => (await readHeld(ground, id)) ?? (await showRun(ground, id))),
     texts: first((id, path) => textsOfRun(ground, id, path)),
     limits: ground.limits,
@@ -157,11 +159,12 @@ export function createEffects(options: EffectsOptions): Effects {
   };
 }
 
-function inLock<T>(ground: Ground, work: () => Promise<T>): Promise<T> {
+function inLock<T>(ground: Ground, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   const done = ground.turn.then(() => {
     // Somebody may have tidied up.
     mkdirSync(ground.journal, { recursive: true, mode: 0o700 });
-    return locked(ground.journal, ground.disk, work);
+    signal?.throwIfAborted();
+    return locked(ground.journal, ground.disk, work, signal);
   });
   ground.turn = done.catch(() => undefined);
   return done;
@@ -175,10 +178,11 @@ async function changeOne(ground: Ground, change: FileChange): Promise<string> {
   const id = newId();
   ground.live.add(directoryOf(ground, id));
   try {
-    await inLock(ground, async () => {
+    const work = async () => {
       const { keptBytes } = await changeFile(ground, change, id);
       pruneSometimes(ground, keptBytes);
-    });
+    };
+    await inLock(ground, work, change.signal);
     return id;
   } finally {
     ground.live.delete(directoryOf(ground, id));
@@ -248,7 +252,8 @@ interface Run {
   readonly id: string;
 }
 
-async function settle(run: Run, { title, agentId, apply, own = [], ...places }: SettleOptions, signal: AbortSignal): Promise<RunEffects> {
+async function settle(run: Run, how: SettleOptions, signal: AbortSignal): Promise<RunEffects> {
+  const { title, agentId, apply, own = [], onApply = () => undefined, ...places } = how;
   const { ground, view } = run;
   const looker = createLooker(ground.programs, run.held);
   const difference = await readAll({ ...ground, view, looker, startedAt: run.startedAt }, signal).catch((thrown: unknown) => {
@@ -272,12 +277,44 @@ async function settle(run: Run, { title, agentId, apply, own = [], ...places }: 
   const late = [...conflicts, ...toHold.conflicts];
   if (late.some(isInRepository)) return repositoryConflict(late.map((unit) => conflictOf(unit)));
   if (free.length + toHold.free.length > 0) await copyMarked([...free, ...toHold.free], view, looker, signal);
+  const known = sorted.leftOut.filter(({ path }) => !toHold.conflicts.some((unit) => nameOf(unit) === path));
+  const split = { free, toHold: toHold.free, leftOut: [...known, ...late.map((unit) => conflictOf(unit))] };
+  return holdAndApply(run, split, { title, agentId, onApply, signal });
+}
+
+interface Split {
+  readonly free: readonly Unit[];
+  readonly toHold: readonly Unit[];
+  readonly leftOut: readonly LeftOut[];
+}
+
+interface Applying extends Named, Required<Pick<SettleOptions, 'onApply'>> {
+  readonly signal: AbortSignal;
+}
+
+async function holdAndApply(run: Run, { free, toHold, leftOut }: Split, how: Applying): Promise<RunEffects> {
+  const { ground, view } = run;
+  const { title, agentId, onApply, signal } = how;
   signal.throwIfAborted();
-  const held = await hold(ground, { id: `${run.id}-held`, title, agentId, view, units: toHold.free, at: Date.now() });
-  const applied = free.length === 0 ? nothing : await planAndApply(run, { title, agentId }, free).catch(withoutRoom);
-  const notKept = new Set([...toHold.conflicts.map(nameOf), ...held.leftOut.map(({ path }) => path)]);
-  const leftOut = [...sorted.leftOut.filter(({ path }) => !notKept.has(path)), ...late.map((unit) => conflictOf(unit)), ...held.leftOut];
-  return { ...applied, leftOut: [...leftOut, ...applied.leftOut], ...(held.heldId === undefined ? {} : { heldId: held.heldId }) };
+  const id = `${run.id}-held`;
+  const held = await hold(ground, { id, title, agentId, view, units: toHold, at: Date.now() });
+  const notHeld = new Set(held.leftOut.map(({ path }) => path));
+  const shown = { ...held, leftOut: [...leftOut.filter(({ path }) => !notHeld.has(path)), ...held.leftOut] };
+  let hasBegun = false;
+  const begin = (named: Pick<RunEffects, 'runId'> = {}) => {
+    signal.throwIfAborted();
+    hasBegun = true;
+    onApply({ ...shown, ...named });
+  };
+  try {
+    const applied = free.length === 0 ? nothing : await planAndApply(run, { ...how, begin }, free).catch(withoutRoom);
+    if (!hasBegun) begin();
+    return { ...applied, ...shown, leftOut: [...shown.leftOut, ...applied.leftOut] };
+  } catch (thrown) {
+    // Nobody is told of it, so nobody would be asked.
+    if (!hasBegun && held.heldId === id) ground.disk.remove(directoryOf(ground, id));
+    throw thrown;
+  }
 }
 
 async function readAll(request: DifferenceRequest, signal: AbortSignal): Promise<Difference> {
@@ -301,15 +338,21 @@ function apart(units: readonly Unit[], startedAt: bigint) {
   return { free: units.filter((unit) => !isConflict(unit)), conflicts: units.filter(isConflict) };
 }
 
-async function planAndApply({ ground, view, id }: Run, named: Named, units: readonly Unit[]): Promise<RunEffects> {
-  const { plan, gone } = await makePlan({ ...ground, ...named, id, view, directory: view.directory, units, at: Date.now() });
+interface Begin extends Applying {
+  begin(named: { readonly runId: string }): void;
+}
+
+async function planAndApply({ ground, view, id }: Run, how: Begin, units: readonly Unit[]): Promise<RunEffects> {
+  const { title, agentId, begin, signal } = how;
+  const { plan, gone } = await makePlan({ ...ground, title, agentId, id, view, directory: view.directory, units, at: Date.now() });
   const conflicts = gone.map((unit) => conflictOf(unit));
   if (gone.some(isInRepository)) return repositoryConflict(conflicts);
-  return inLock(ground, async () => {
-    const effects = await carryOut(ground, plan);
+  const work = async () => {
+    const effects = await carryOut(ground, plan, () => begin({ runId: id }));
     pruneSometimes(ground, plan.keptBytes);
     return { ...effects, leftOut: [...conflicts, ...effects.leftOut] };
-  });
+  };
+  return inLock(ground, work, signal);
 }
 
 /** What a process that ended left behind. */

@@ -157,10 +157,15 @@ function readText(file: string): string | undefined {
 
 const lockMs = 120_000;
 
-/** One at a time changes the workspace, over all processes. What a dead one left locked is taken over. @throws {Fault} `effects_busy` */
-export async function locked<T>(journal: string, disk: Disk, work: () => Promise<T>): Promise<T> {
+/**
+ * One at a time changes the workspace, over all processes. What a dead one left locked is taken over.
+ * @param signal ends the wait, not the work
+ * @throws {Fault} `effects_busy`; the signal's reason
+ */
+export async function locked<T>(journal: string, disk: Disk, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   const file = `${journal}/lock`;
   for (const until = performance.now() + lockMs; !tryLock(file); await delay(5)) {
+    signal?.throwIfAborted();
     const owner = readText(file);
     if (owner !== undefined && !isAlive(owner)) takeOver(file, owner, disk);
     if (performance.now() > until) throw new Fault('effects_busy', 'another process still changes the workspace', { retryable: true });

@@ -76,8 +76,11 @@ export async function inHand<T>(ground: JournalGround, plan: Plan, act: (work: W
   }
 }
 
-/** In the lock. The plan's content is staged, and nothing of it is done. */
-export async function carryOut(ground: JournalGround, wished: Plan): Promise<RunEffects> {
+/**
+ * In the lock. The plan's content is staged, and nothing of it is done.
+ * @param begin right before the first step; where it throws nothing is done
+ */
+export async function carryOut(ground: JournalGround, wished: Plan, begin?: () => void): Promise<RunEffects> {
   // Before anything is looked at: it takes its time, in which others may change the workspace.
   await syncContent(ground, wished);
   return inHand(ground, wished, async (work) => {
@@ -91,6 +94,7 @@ export async function carryOut(ground: JournalGround, wished: Plan): Promise<Run
     );
     if (wanted.steps.length === 0) return { ...nothing, leftOut: conflicts };
     const plan = { ...wanted, parents: parentsNow({ ...work, plan: wanted }) };
+    begin?.();
     const done = await applyPlan(ground, { ...work, plan });
     return { ...done, leftOut: [...conflicts, ...done.leftOut] };
   });

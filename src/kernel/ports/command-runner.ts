@@ -1,6 +1,6 @@
 /** Running a decided command in the workspace, contained by the operating system. */
 
-import type { RunEffects, RunHistory } from '../effects.ts';
+import type { RunBegun, RunEffects, RunHistory } from '../effects.ts';
 import type { FileJournal } from './file-journal.ts';
 
 /** What a real probe found: `enforced` only where every attempt to get out failed. */
@@ -61,8 +61,17 @@ export interface CommandResult {
 export interface CommandRunner {
   /** Probed once per process and again after a sandbox failed to start; `fresh` probes anew. */
   status(options?: { readonly fresh?: boolean }): Promise<SandboxStatus>;
-  /** Ends the whole process tree on abort and on time-out. @throws {Fault} `sandbox_failed`, `sandbox_required`, `cancelled` */
-  run(request: CommandRequest, signal: AbortSignal, onOutput: (chunk: string) => void): Promise<CommandResult>;
+  /**
+   * Ends the whole process tree on abort and on time-out. Over a view nothing of the workspace is changed, and nothing held, once the signal has aborted
+   * before `onApply` was called.
+   * @throws {Fault} `sandbox_failed`, `sandbox_required`, `cancelled`
+   */
+  run(
+    request: CommandRequest,
+    signal: AbortSignal,
+    onOutput: (chunk: string) => void,
+    onApply?: (begun: RunBegun) => void,
+  ): Promise<CommandResult>;
   /** undefined where nothing is kept. */
   history?(): Promise<RunHistory | undefined>;
   /** Where changes of files are kept, too; a reason where they cannot be. */

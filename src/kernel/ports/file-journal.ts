@@ -10,6 +10,8 @@ export interface FileChange {
   /** For the list of runs. */
   readonly title: string;
   readonly agentId: string;
+  /** Once it has aborted the change does not begin any more. */
+  readonly signal?: AbortSignal | undefined;
   /**
    * The outermost entry that changes (the file, or the first new directory), through a directory that is held open.
    * @throws what stops the change: somebody else was there meanwhile

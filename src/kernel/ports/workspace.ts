@@ -67,13 +67,26 @@ export interface WorkspaceFiles {
   read(path: string, lines: { readonly start?: number; readonly end?: number }, scope: FileScope, signal: AbortSignal): Promise<FileText>;
   /** Why a change of the path could not be undone; undefined: it can. */
   notKept(path: string): Promise<string | undefined>;
-  /** Atomic: the old file or the new one, never a part. @throws {Fault} `FILE_CHANGED` where somebody else wrote there meanwhile */
-  write(path: string, content: string, options: { readonly createDirs: boolean }, scope: FileScope): Promise<WrittenFile>;
   /**
-   * All edits or none, in one step; two at once on one file come one after the other. Encoding, byte order mark and line ends stay.
+   * Atomic: the old file or the new one, never a part; not begun any more once the signal has aborted.
+   * @throws {Fault} `FILE_CHANGED` where somebody else wrote there meanwhile; the signal's reason
+   */
+  write(
+    path: string,
+    content: string,
+    options: { readonly createDirs: boolean; readonly signal?: AbortSignal },
+    scope: FileScope,
+  ): Promise<WrittenFile>;
+  /**
+   * As `write`. All edits or none, in one step; two at once on one file come one after the other. Encoding, byte order mark and line ends stay.
    * @throws {Fault} `OLD_TEXT_NOT_FOUND`, `OLD_TEXT_NOT_UNIQUE`, `NOTHING_TO_CHANGE`, `FILE_CHANGED`, `ENCODING_CANNOT_HOLD`
    */
-  edit(path: string, edits: readonly TextEdit[], options: { readonly ifUnchanged?: string }, scope: FileScope): Promise<EditedFile>;
+  edit(
+    path: string,
+    edits: readonly TextEdit[],
+    options: { readonly ifUnchanged?: string; readonly signal?: AbortSignal },
+    scope: FileScope,
+  ): Promise<EditedFile>;
   list(
     path: string,
     options: { readonly recursive: boolean; readonly pattern?: string },

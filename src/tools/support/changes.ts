@@ -78,7 +78,7 @@ export function leftNothing({ nothingApplied, leftOut, runId, heldId, dropped }:
 }
 
 /** What a tool's answer asks for where something is held: a person decides about it. */
-export function askForHeld({ heldId, leftOut }: RunEffects) {
+export function askForHeld({ heldId, leftOut }: Pick<RunEffects, 'heldId' | 'leftOut'>) {
   if (heldId === undefined) return {};
   // What waits for the sake of another one is no reason to do it in another way.
   const named = leftOut.filter((part) => part.reason === 'held' && !isTogether(part));

@@ -95,8 +95,9 @@ export const writeFile = defineTool({
     const { path, scope } = fileTarget(context);
     await refuseCopiedMarks(content, () => wholeText(context));
     // The write itself is not cut short: it is one step, and the old file or the new one is there afterwards.
-    context.signal.throwIfAborted();
-    const write = () => context.workspace().files.write(path, content, { createDirs }, scope);
+    const { signal } = context;
+    signal.throwIfAborted();
+    const write = () => context.workspace().files.write(path, content, { createDirs, signal }, scope);
     const written = await writing(context, write);
     const { path: real, bytes, created } = written;
     const { said, result } = changeResult(written);
@@ -157,8 +158,9 @@ export const editFile = defineTool({
   run: async ({ edits, if_unchanged: ifUnchanged }, context) => {
     const { path, scope } = fileTarget(context);
     await refuseCopiedMarks(edits.map(({ new_text: text }) => text).join('\n'), () => wholeText(context));
-    context.signal.throwIfAborted();
-    const options = ifUnchanged === undefined ? {} : { ifUnchanged };
+    const { signal } = context;
+    signal.throwIfAborted();
+    const options = { signal, ...(ifUnchanged === undefined ? {} : { ifUnchanged }) };
     const edited = await writing(context, () => context.workspace().files.edit(path, edits, options, scope));
     const { path: real, bytes, replacements, hash } = edited;
     const { said, result } = changeResult(edited);

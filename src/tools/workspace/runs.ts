@@ -1,9 +1,9 @@
 /** Commands in the workspace: run, undone, and what they changed that was held. */
 import * as z from 'zod';
-import type { applyHeldTool, RunEffects, RunHistory, RunRecord } from '#kernel/effects';
+import type { applyHeldTool, RunBegun, RunEffects, RunHistory, RunRecord } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
-import { notSent } from '#kernel/known-effect';
+import { type KnownEffect, notSent } from '#kernel/known-effect';
 import type { CommandRequest, CommandResult } from '#kernel/ports/command-runner';
 import type { CommandResource, HeldResource, Target } from '#kernel/resource';
 import { joined, type Message, plural, say } from '#kernel/text/message';
@@ -67,15 +67,12 @@ export const runCommand = defineTool({
   run: async (input, context) => {
     const timeoutMs = input.timeout_ms;
     const request: CommandRequest = { ...checkedCommand(context), timeoutMs, agentId: context.agent.id };
-    context.noteEffect({
-      state: 'sent',
-      what: 'the command was ended, with all that it had started; what it did until then stays done',
-      next: 'look at what it changed before running it again',
-    });
-    const ended = await context
-      .workspace()
-      .runner.run(request, context.signal, (chunk) => context.progress(chunk))
-      .catch(notStarted);
+    const { runner } = context.workspace();
+    const { view } = await runner.status().catch(notStarted);
+    const untilApplied = endedEffect(view?.judged === true);
+    context.noteEffect(untilApplied);
+    const onApply = (begun: RunBegun) => context.noteEffect(applyingEffect(begun) ?? untilApplied, askForHeld(begun).asks);
+    const ended = await runner.run(request, context.signal, (chunk) => context.progress(chunk), onApply).catch(notStarted);
     const result = resultOf(ended);
     const tried = triesInWords(ended.networkTries);
     const end = endOf(ended, timeoutMs) ?? notAppliedEnd(ended.effects);
@@ -93,6 +90,25 @@ export const runCommand = defineTool({
     };
   },
 });
+
+/** Of a call that is ended while its command runs, or waits for its changes to be applied. */
+function endedEffect(isJudged: boolean): KnownEffect {
+  const what = 'the command was ended, with all that it had started';
+  if (isJudged) return { state: 'sent', what: `${what}, and nothing that it changed in the workspace was applied`, next: 'run it again' };
+  return { state: 'sent', what: `${what}; what it did until then stays done`, next: 'look at what it changed before running it again' };
+}
+
+/** Of a call that is ended while its changes are applied; undefined where there are none to apply. */
+function applyingEffect({ runId }: RunBegun): KnownEffect | undefined {
+  if (runId === undefined) return undefined;
+  const what = `the command had ended, and what it changed was just being applied as run \`${runId}\``;
+  return {
+    state: 'sent',
+    what,
+    next: 'look at the files; `undo_run` takes them back, and knows no such run where it was not applied',
+    runId,
+  };
+}
 
 /** The command did not run. */
 const notRun = /^(?:sandbox_.*|disk_full|workspace_not_seen)$/;
@@ -223,8 +239,9 @@ export const undoRun = defineTool({
       what: 'the run was taken back, or will be by the next start',
       next: 'look at the files before going on',
     });
-    const undone = await history.undo(id, { force: false }).catch((thrown: unknown) => {
-      throw inTheWay(thrown);
+    const { signal } = context;
+    const undone = await history.undo(id, { force: false, signal }).catch((thrown: unknown) => {
+      throw thrown instanceof Fault && thrown === signal.reason ? thrown.with({ effect: notSent }) : inTheWay(thrown);
     });
     return {
       ok: true,

@@ -1,9 +1,10 @@
 /** `banksman runs`: what a command changed, and taking it back, each a process of its own. */
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
+import { startOf } from '#files/process-life';
 import { canSandbox } from '../execution/support/bubblewrap.ts';
 import { personAt } from './person.ts';
 import { cli } from './support.ts';
@@ -21,18 +22,24 @@ function banksman(...words: readonly string[]) {
   return { status, stdout, stderr };
 }
 
-function runCommand(command: string) {
+function runCommand(command: string, more: object = {}) {
   const { stdout, stderr } = banksman(
     'call',
     'run_command',
     '--input',
-    JSON.stringify({ command }),
+    JSON.stringify({ command, ...more }),
     '--model',
     'claude-opus-4-5',
     '--json',
   );
   expect(stderr).not.toContain('internal error');
-  return JSON.parse(stdout) as { status: string; message: string; request_id?: string; result?: { changes?: { run_id?: string } } };
+  return JSON.parse(stdout) as {
+    status: string;
+    message: string;
+    request_id?: string;
+    effect?: object;
+    result?: { changes?: { run_id?: string } };
+  };
 }
 
 describe.skipIf(!canSandbox)('banksman runs', () => {
@@ -57,6 +64,28 @@ describe.skipIf(!canSandbox)('banksman runs', () => {
       agent: expect.stringContaining('cli'),
     });
     expect(banksman('audit', 'tail', '--json').stdout).toContain('run.undone');
+  });
+
+  it('a call whose limit is over while somebody else changes the workspace: nothing of it comes later', () => {
+    const id = runCommand('echo first > first.txt').result?.changes?.run_id ?? '';
+    const [owner = ''] = execFileSync('find', [folder, '-path', `*${id}/applied`], { encoding: 'utf8' }).split('\n');
+    const lock = join(dirname(dirname(owner)), 'lock');
+    const listed = banksman('runs', 'list').stdout;
+    writeFileSync(lock, `${process.pid} ${startOf(process.pid)}`);
+    try {
+      expect(runCommand('echo late > late.txt; mkdir .idea', { timeout_ms: 5_000 })).toMatchObject({
+        status: 'error',
+        code: 'timeout',
+        message: expect.stringContaining('nothing that it changed in the workspace was applied'),
+        next: 'run it again',
+        effect: { state: 'sent' },
+      });
+    } finally {
+      rmSync(lock);
+    }
+    expect(banksman('runs', 'list').stdout).toBe(listed);
+    expect(existsSync(join(workspace, 'late.txt'))).toBe(false);
+    expect(banksman('approvals', 'list').stdout).not.toContain('.idea');
   });
 
   it('what was held is shown and approved at a terminal, and applied there', async () => {

@@ -16,6 +16,7 @@ import {
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { startOf } from '#files/process-life';
 import { temporaryDirectory } from '../execution/support/temporary.ts';
 import { codeOf } from '../workspace/support.ts';
 import type { WriteJobOfChild } from './children/write-as.ts';
@@ -38,6 +39,30 @@ function bench(base = temporaryDirectory('files-')) {
     undo: (id: string | undefined) => effects.undo(id ?? 'none', { force: false }),
   };
 }
+
+describe('a caller who gives up before it is written', () => {
+  it('gets nothing written, however long the journal is in use', async () => {
+    const { files, at, journal, effects, workspace } = bench();
+    writeFileSync(at('a.txt'), 'one\n');
+    const before = snapshot(workspace, { inodes: true });
+    await effects.list();
+    writeFileSync(path.join(journal, 'lock'), `${process.pid} ${startOf(process.pid)}`);
+    const ended = AbortSignal.timeout(200);
+    const edits = [{ old_text: 'one', new_text: 'two' }];
+    const tries = [
+      files.write('a.txt', 'two\n', { createDirs: true, signal: ended }, scope),
+      files.write('d/new.txt', 'two\n', { createDirs: true, signal: ended }, scope),
+      files.edit('a.txt', edits, { signal: ended }, scope),
+    ];
+    for (const done of await Promise.allSettled(tries))
+      expect(done).toMatchObject({ status: 'rejected', reason: { name: 'TimeoutError' } });
+    rmSync(path.join(journal, 'lock'));
+    expect(readdirSync(journal)).toEqual([]);
+    expect(snapshot(workspace, { inodes: true })).toEqual(before);
+    await files.edit('a.txt', edits, {}, scope);
+    expect(readFileSync(at('a.txt'), 'utf8')).toBe('two\n');
+  });
+});
 
 describe('a written file', () => {
   it('is a run: listed with the tool and its path, and undone with its times', async () => {

@@ -14,8 +14,10 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { disk } from '#execution/effects/disk';
 import { programRunner } from '#execution/run-child';
-import type { EffectJudge, RunEffects } from '#kernel/effects';
+import { startOf } from '#files/process-life';
+import type { EffectJudge, RunBegun, RunEffects } from '#kernel/effects';
 import { temporaryDirectory } from '../execution/support/temporary.ts';
 import { type BenchRequest, openBench, snapshot, type Way } from './support/effects-bench.ts';
 import { otherUser, runApart } from './support/run-as.ts';
@@ -374,6 +376,46 @@ describe('what the judge holds', () => {
     const again = await run('mkdir .vscode');
     await effects.dropHeld(again.heldId ?? '');
     expect(readdirSync(journal).some((name) => name.endsWith('-held') && name.startsWith((again.heldId ?? '').slice(0, 8)))).toBe(false);
+  });
+});
+
+describe('a caller who gives up', () => {
+  const command = 'echo new > f; mkdir .vscode; echo s > .vscode/s; echo n > n';
+
+  it('before anything is applied: nothing is, and nothing waits for a person', async () => {
+    const { run, workspace, journal, effects } = bench({ f: 'x' }, { judge: holdVscode });
+    const before = snapshot(workspace, { inodes: true });
+    const ended = new AbortController();
+    const begun: RunBegun[] = [];
+    const meanwhile = () => {
+      writeFileSync(path.join(journal, 'lock'), `${process.pid} ${startOf(process.pid)}`);
+      setTimeout(() => ended.abort(new Error('over')), 200);
+    };
+    await expect(run(command, { meanwhile, signal: ended.signal, onApply: (known) => void begun.push(known) })).rejects.toThrow('over');
+    rmSync(path.join(journal, 'lock'));
+    expect(begun).toEqual([]);
+    expect(readdirSync(journal)).toEqual([]);
+    expect(await effects.list()).toEqual([]);
+    expect(snapshot(workspace, { inodes: true })).toEqual(before);
+  });
+
+  it('while it is applied: all of it is, under the name that was told before', async () => {
+    const ended = new AbortController();
+    const told: RunBegun[] = [];
+    const rename = (from: string, to: string) => {
+      if (told.length > 0) ended.abort(new Error('over'));
+      disk.rename(from, to);
+    };
+    const { run, workspace, effects, read } = bench({ f: 'x' }, { judge: holdVscode, disk: { ...disk, rename } });
+    const before = snapshot(workspace, { inodes: true });
+    const done = await run(command, { signal: ended.signal, onApply: (known) => void told.push(known) });
+    expect(ended.signal.aborted).toBe(true);
+    expect(read('f')).toBe('new\n');
+    const { runId = '', heldId = '' } = done;
+    expect(told).toEqual([{ runId, heldId, leftOut: done.leftOut }]);
+    expect(await effects.heldIds()).toEqual([heldId]);
+    await effects.undo(runId, { force: false });
+    expect(snapshot(workspace, { inodes: true })).toEqual(before);
   });
 });
 

@@ -204,6 +204,26 @@ describe('secrets', () => {
 });
 
 describe('time', () => {
+  it('is up while a run is applied: the answer names the run, and what is held is asked for', async () => {
+    const probe = createProbe({ tier: 'yellow' }, (_input, context: ToolContext) => {
+      const asks = { tool: 'asked_tool', input: {}, instead: 'leave it out' };
+      context.noteEffect({ state: 'sent', what: 'it was being applied as run `x-1`', next: 'undo it', runId: 'x-1' }, asks);
+      return forever();
+    });
+    const { tool: asked, runs } = createProbe({ name: 'asked_tool', tier: 'red', internal: true });
+    const { call } = await createBench({ tools: [probe.tool, asked], deps: { limits } });
+    const outcome = await call('probe_tool');
+    expect(outcome).toMatchObject({
+      status: 'error',
+      code: 'timeout',
+      message: expect.stringMatching(/took longer than 20ms; it was being applied as run `x-1`; .*approv/),
+      effect: { state: 'sent', run_id: 'x-1' },
+      result: { held: { status: 'pending', request_id: outcome.request_id } },
+      next: expect.stringMatching(/leave it out; undo it/),
+    });
+    expect(runs).toEqual([]);
+  });
+
   it('is up for a handler that ignores its signal, and what goes on without it is said', async () => {
     const probe = createProbe({ tier: 'yellow' }, (_input, context: ToolContext) => {
       context.noteEffect({ state: 'sent', what: 'it may go on' });

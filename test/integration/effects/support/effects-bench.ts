@@ -8,7 +8,7 @@ import type { Disk } from '#execution/effects/disk';
 import { createEffects, type Effects, type EffectsLimits } from '#execution/effects/effects';
 import type { ProgramLine } from '#execution/effects/view';
 import { programRunner } from '#execution/run-child';
-import type { EffectJudge, RunEffects } from '#kernel/effects';
+import type { EffectJudge, RunBegun, RunEffects } from '#kernel/effects';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { controlRowOf } from '#policy/effects/control-places';
 import { whyHeldSettings } from '#policy/effects/git-settings';
@@ -41,6 +41,8 @@ export interface RunMore {
   readonly env?: Readonly<Record<string, string>>;
   /** After the command, before its effects are looked at. */
   readonly meanwhile?: () => void | Promise<void>;
+  readonly signal?: AbortSignal;
+  readonly onApply?: (begun: RunBegun) => void;
 }
 
 export const applyAll: EffectJudge = () => ({ action: 'apply', rule: 'test', why: 'a test' });
@@ -74,7 +76,7 @@ export function openBench({ root, judge = applyAll, limits, disk, programs = pro
     scratch,
     effects,
     log,
-    run: async (command, { apply = true, hide = [], env: more = {}, meanwhile } = {}) => {
+    run: async (command, { apply = true, hide = [], env: more = {}, meanwhile, signal: ended, onApply } = {}) => {
       const run = await effects.open(hide, how);
       const script = `cd "$1" || exit 99; ${command}`;
       const bash = { program: '/bin/bash', args: ['--noprofile', '--norc', '-c', script, 'bash', workspace] };
@@ -83,7 +85,8 @@ export function openBench({ root, judge = applyAll, limits, disk, programs = pro
       const env = { PATH: '/usr/bin:/bin', HOME: '/tmp', LANG: 'C.UTF-8', ...more };
       const { exitCode, stderr } = await programRunner.run({ ...line, cwd: '/', env, timeoutMs: 60_000, keepBytes: 64_000 }, signal);
       await meanwhile?.();
-      return { ...(await run.settle({ title: command, agentId: 'cli:test', apply }, signal)), exitCode, stderr };
+      const settling = { title: command, agentId: 'cli:test', apply, ...(onApply === undefined ? {} : { onApply }) };
+      return { ...(await run.settle(settling, ended ?? signal)), exitCode, stderr };
     },
   };
 }
