@@ -16,7 +16,7 @@ import { launcherEnvironment, sandboxEnvironment, sandboxUser } from './sandbox/
 import { isInside, runsFolder } from './sandbox/entries.ts';
 import { configuredPlaces } from './sandbox/git-directory.ts';
 import { coverOwn, guardWorkspace, makeMasks } from './sandbox/guard-workspace.ts';
-import { findHome, type GitSettings, installedPrograms } from './sandbox/home.ts';
+import { findHome, type GitSettings, hasInstalled, installedPrograms } from './sandbox/home.ts';
 import { type LaunchOptions, type LaunchResult, launch } from './sandbox/launch.ts';
 import type { SandboxParts } from './sandbox/probe-sandbox.ts';
 import { deviceFolder, limitedCommand, resetModes, type SandboxPlan } from './sandbox/sandbox-arguments.ts';
@@ -58,7 +58,11 @@ export async function runOverView(
   const opened = await effects.open(hidden, run.how);
   const result = await once(opened);
   const again = mayCopy(run, result) && !opened.isCopy && (await isSmall(workspaceRoot)) ? await copyFor(effects, hidden) : undefined;
-  if (again === undefined) return settle(run, { opened, result: withReason(run, withHiddenWords(result, hidden)), seen, hidden }, signal);
+  if (again === undefined) {
+    const said = withReason(run, withHiddenWords(result, hidden));
+    const isGone = hasInstalled({ ...run.ground, git: run.git }, `${opened.upper}/../caches`);
+    return settle(run, { opened, result: isGone ? withNote(said, goneWords) : said, seen, hidden }, signal);
+  }
   await opened.discard();
   run.onOutput('\n[once more, on a copy of the workspace: over the view a directory cannot be given another name]\n');
   return settle(run, { opened: again, result: await once(again), seen, hidden }, signal);
@@ -131,6 +135,9 @@ function withHiddenWords(result: LaunchResult, hidden: readonly string[]): Launc
   const what = `\`${showPlainly(met, 200)}\` holds secrets: commands see a comment in its place and cannot write to it`;
   return withNote(result, `${what}; write_file and edit_file can, once a person agrees`);
 }
+
+const goneWords =
+  'what it installed outside of the workspace, for all projects, went with this run: install it in the project, or link it by its path (`npm link ../package`)';
 
 async function copyFor(effects: Effects, hide: readonly string[]): Promise<OpenRun | undefined> {
   return effects.open(hide, { copy: true }).catch(() => undefined);

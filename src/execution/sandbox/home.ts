@@ -3,7 +3,7 @@
  * settings that tools obey copied in. SECURITY: a list of what is there. Keys, tokens, mail and histories are on no list.
  */
 
-import { readFileSync, type Stats, statSync } from 'node:fs';
+import { accessSync, constants, readdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { isInside, programPlaces } from './entries.ts';
@@ -96,7 +96,7 @@ const caches = [
     '.gradle/caches',
     '.gradle/wrapper/dists',
   ],
-  ...['.npm/_cacache', '.cache/pip', '.cache/uv', '.cache/go-build'],
+  ...['.npm/_cacache', '.cache/pip', '.cache/uv', '.cache/go-build', '.npm-global/lib/node_modules', '.npm-global/bin'],
 ];
 
 /** Obeyed by builds. Copied only where nothing in one looks like a credential. */
@@ -143,8 +143,9 @@ export interface HomeOptions {
 
 export function findHome({ home, environment, git }: HomeOptions): SandboxHome {
   const directory = homeDirectory(home);
-  const written = ownPlacesOf(directory, caches);
-  const visible = [...installedPrograms({ home, environment }), ...written];
+  const programs = installedPrograms({ home, environment });
+  const written = [...ownPlacesOf(directory, caches), ...globalPackages(environment, [...programs, ...programPlaces])];
+  const visible = [...programs, ...written];
   const seen = (place: string) => [...visible, ...programPlaces].some((outer) => isInside(path.normalize(place), outer));
   const places = ownPlaces.flatMap((name) => {
     const value = environment[name];
@@ -153,6 +154,34 @@ export function findHome({ home, environment, git }: HomeOptions): SandboxHome {
   const copied = directory === fallbackHome ? [] : settings.flatMap((name) => settingFile(directory, name));
   const files = new Map([...copied, ...[...git.files].map(([name, text]) => [path.join(directory, name), text] as const)]);
   return { directory, visible, caches: written, files, env: Object.fromEntries(places) };
+}
+
+/**
+ * Where `npm link` and `npm install --global` write, beside the first npm of the `PATH`; none where this user may not, or it is no installation. Source: `npm help folders`,
+ * prefix configuration.
+ */
+function globalPackages({ PATH = '' }: NodeJS.ProcessEnv, installations: readonly string[]): readonly string[] {
+  const npm = PATH.split(path.delimiter).find((entry) => path.isAbsolute(entry) && statOf(path.join(entry, 'npm')) !== undefined);
+  if (npm === undefined) return [];
+  try {
+    const programs = realpathSync(npm);
+    const places = [path.join(programs, '../lib/node_modules'), programs];
+    for (const place of places) accessSync(place, constants.W_OK);
+    // One that lies in a project is changed like the rest of it.
+    const isInstalled = (place: string) => isDirectory(place) && installations.some((outer) => isInside(place, outer));
+    return places.every(isInstalled) ? places : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Whether a run installed packages for all projects. @param layers where what it wrote to `SandboxHome.caches` lies, by their order */
+export function hasInstalled(options: HomeOptions, layers: string): boolean {
+  const { caches: places = [] } = findHome(options);
+  return places.some((place, index) => {
+    const layer = path.join(layers, String(index));
+    return /\/(?:bin|lib\/node_modules)$/.test(place) && isDirectory(layer) && readdirSync(layer).length > 0;
+  });
 }
 
 /** Where people install programs in their home, below `/opt`, and elsewhere; absolute. */

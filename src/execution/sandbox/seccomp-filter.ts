@@ -54,6 +54,8 @@ const setGroupId = 0o2000;
 const createFlags = 0o100 | 0x400000; // O_CREAT, __O_TMPFILE
 // CLONE_NEWTIME shares its bit with the exit signal's and is for clone3 and unshare only.
 const namespaceFlags = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000;
+// FALLOC_FL_PUNCH_HOLE, FALLOC_FL_COLLAPSE_RANGE, FALLOC_FL_INSERT_RANGE: the kernel takes none of them with a mode that allocates.
+const withoutAllocation = 0x02 | 0x08 | 0x20;
 const [unix, inet, inet6, netlink] = [1, 2, 10, 16];
 // Both put characters into a terminal's input queue.
 const terminalInjection = [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */];
@@ -76,7 +78,6 @@ function programOf(options: SeccompOptions): Buffer {
   const rules = [
     ...Object.values(refusedCalls).map((pair) => [number(pair), [answer(refuse)]] as const),
     ...Object.values(absentCalls).map((pair) => [number(pair), [answer(absent)]] as const),
-    ...Object.values(unsupportedCalls).map((pair) => [number(pair), [answer(unsupported)]] as const),
     ...Object.entries(argumentChecks(options)).map(([name, body]) => [number(checkedCalls[name as CheckedCall]), body] as const),
   ];
   return assemble([
@@ -112,6 +113,9 @@ function argumentChecks({ network, groupId }: SeccompOptions): Readonly<Record<C
     mknodat: setId(2),
     socket: socketCheck(network ? [inet, inet6] : [unix, inet, inet6]),
     socketpair: socketCheck([unix]),
+    // SECURITY: an allocation takes gigabytes of the disk in an instant, before anybody looks. Answered as by a file system that has none:
+    // `posix_fallocate(3)` writes instead, and is held by the limits on files and on the disk. What gives room back or moves it is harmless.
+    fallocate: [argument(1), ...whenAnySet(withoutAllocation, [answer(allow)]), answer(unsupported)],
     ioctl: [argument(1), ...terminalInjection.flatMap((request) => when(request, [answer(refuse)])), answer(allow)],
   };
 }
@@ -227,14 +231,6 @@ export const absentCalls: Readonly<Record<string, Numbers>> = {
   openat2: [437, 437],
 };
 
-/**
- * Answered as by a file system that cannot do it. SECURITY: `fallocate` takes gigabytes of the disk in an instant, before anybody looks;
- * `posix_fallocate(3)` writes instead, and is held by the limits on files and on the disk.
- */
-export const unsupportedCalls: Readonly<Record<string, Numbers>> = {
-  fallocate: [285, 47],
-};
-
 /** Refused with some arguments. */
 export const checkedCalls = {
   clone: [56, 220],
@@ -250,4 +246,5 @@ export const checkedCalls = {
   socket: [41, 198],
   socketpair: [53, 199],
   ioctl: [16, 29],
+  fallocate: [285, 47],
 } as const satisfies Readonly<Record<string, Numbers>>;

@@ -74,6 +74,45 @@ function run(
 }
 
 describe.skipIf(!canSandbox).each(users)('as $who', ({ user }) => {
+  it.runIf(has('npm'))('packages can be linked, and installed for all projects until the run ends, which is said', () => {
+    const where = ground();
+    const prefix = path.join(where.home, '.nvm/versions/node/v24');
+    mkdirSync(path.join(prefix, 'lib/node_modules'), { recursive: true });
+    mkdirSync(path.join(prefix, 'bin'));
+    const [npm = ''] = execFileSync('which', ['npm'], { encoding: 'utf8' }).split('\n');
+    write(where.home, { '.nvm/versions/node/v24/bin/npm': `#!/bin/sh\nnpm_config_prefix=${prefix} exec ${npm} "$@"\n` });
+    chmodSync(path.join(prefix, 'bin/npm'), 0o755);
+    write(where.workspaceRoot, {
+      'one/package.json': '{"name":"one","version":"1.0.0","bin":{"one-tool":"tool.js"}}',
+      'one/tool.js': '#!/usr/bin/env node\nconsole.log("one ran")\n',
+      'two/package.json': '{"name":"two","version":"1.0.0"}',
+    });
+    const lines = [
+      'cd one && npm link && one-tool',
+      'cd two && npm link ../one && npx one-tool && readlink node_modules/one',
+      'npm install --global ./one && one-tool',
+      'npm ls --global --parseable; node two/node_modules/one/tool.js',
+    ];
+    const [linked, used, installed, after] = run(lines, user, { ...where, env: { PATH: path.join(prefix, 'bin') } });
+    const said = expect.stringContaining('went with this run');
+    expect(linked).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('one ran'), stderr: said });
+    expect(used).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/one ran\n\.\.\/\.\.\/one\n$/), effects: { leftOut: [] } });
+    expect(installed).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('one ran'), stderr: said });
+    expect(after).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/one ran\n$/) });
+    expect(after?.stdout).not.toContain('node_modules/one\n');
+    expect(after?.stderr).not.toContain('went with this run');
+    expect(readdirSync(path.join(prefix, 'bin'))).toEqual(['npm']);
+    expect(readdirSync(path.join(prefix, 'lib/node_modules'))).toEqual([]);
+  });
+
+  it('an npm that lies in the project is changed like the rest of it', () => {
+    const where = ground();
+    write(where.workspaceRoot, { 'tools/bin/npm': '#!/bin/sh\n', 'tools/lib/node_modules/x/a': 'a\n' });
+    const env = { PATH: path.join(where.workspaceRoot, 'tools/bin') };
+    const [done] = run(['echo b > tools/bin/b && rm tools/lib/node_modules/x/a'], user, { ...where, env });
+    expect(done).toMatchObject({ stderr: '', effects: { created: ['tools/bin/b'], deleted: ['tools/lib/node_modules/x/a'] } });
+  });
+
   it('caches of the home directory can be written, and are as before for the next run', () => {
     const where = ground();
     const caches = ['.cargo/registry', 'go/pkg', '.m2/repository'];

@@ -186,12 +186,36 @@ describe.skipIf(!canSandbox)('a command at home', () => {
     expect(result).toMatchObject({ exitCode: 0, stdout: 'served\n' });
   });
 
+  it('takes room in advance by writing, and gives it back', async () => {
+    const bench = openWorkbench();
+    const size = 'stat -c "%s $(($(stat -c %b f) > 0))" f';
+    const run = (command: string) => bench.run(`${command} && ${size}`);
+    expect(await run('fallocate -l 1M f')).toMatchObject({ exitCode: 0, stderr: '', stdout: '1048576 1\n' });
+    expect(await run('rm f; /usr/bin/fallocate -v -o 512KiB --length 512KiB -- f; fallocate -l1MiB f')).toMatchObject({
+      stdout: '1048576 1\n',
+    });
+    expect(await run('sh -c "fallocate --offset 0 -l 10k f"')).toMatchObject({ exitCode: 0, stdout: '1048576 1\n' });
+    expect(await run('fallocate -p -o 0 -l 1M f')).toMatchObject({ exitCode: 0, stdout: '1048576 0\n' });
+    expect(await run('head -c 64K /dev/zero > f && fallocate --dig-holes f')).toMatchObject({ exitCode: 0, stdout: '65536 0\n' });
+    expect(await bench.run('fallocate -l')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/^fallocate: option requires an argument/),
+    });
+    expect(await bench.run('fallocate --help; type -a fallocate')).toMatchObject({
+      stdout: expect.stringMatching(/^\nUsage:\n fallocate \[[\s\S]*fallocate is \/usr\/bin\/fallocate/),
+    });
+  });
+
   it('cannot take the disk in an instant', async () => {
     const bench = openWorkbench({ limits: { fileBytes: 2 ** 20 } });
     const result = await bench.run(
       `perl -e 'my $n = (\`uname -m\` =~ /x86/) ? 285 : 47; open(F, ">", "big"); my $r = syscall($n, fileno(F), 0, 0, 2 ** 19); print "$r ", $! + 0, " ", -s "big", "\\n"'`,
     );
     expect(result.stdout).toBe('-1 95 0\n');
-    await expect(bench.run('truncate -s 500K a && fallocate -l 100K b; stat -c %s a')).resolves.toMatchObject({ stdout: '512000\n' });
+    await expect(bench.run('truncate -s 500K a && fallocate -l 100K b && stat -c %s a')).resolves.toMatchObject({ stdout: '512000\n' });
+    expect(await bench.run('fallocate -l 2M c; stat -c %s c')).toMatchObject({
+      stdout: '1048576\n',
+      stderr: expect.stringContaining('File size limit exceeded'),
+    });
   });
 });
