@@ -41,7 +41,7 @@ export interface AtomicWrite {
 const temporaryPrefix = '.banksman-write-';
 
 /**
- * Writes `bytes` as `name` in `directory`. A file that is there keeps its mode and, where possible, its owner; a hard link to it keeps the
+ * Writes `bytes` as `name` in `directory`. A file that is there keeps its mode and its owner; a hard link to it keeps the
  * old content, a link is replaced. On the disk when it resolves; on failure everything is as before.
  * @throws the file system's error
  */
@@ -124,8 +124,8 @@ async function keepOwner(descriptor: number, { uid, gid }: Stats): Promise<void>
   try {
     await setOwner(descriptor, uid, gid);
   } catch (thrown) {
-    // Only root may give a file away; then it is the writer's own.
-    if (!['EPERM', 'EINVAL', 'ENOSYS'].includes(errnoOf(thrown))) throw thrown;
+    // A system without owners. Elsewhere only root may give a file away, and nobody takes one by writing it.
+    if (!['EINVAL', 'ENOSYS'].includes(errnoOf(thrown))) throw thrown;
   }
 }
 

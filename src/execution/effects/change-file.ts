@@ -75,6 +75,12 @@ function changedMeanwhile(path: string): Fault {
   });
 }
 
+/** Only root may give a file away. */
+function ofOthers(path: string): Fault {
+  const why = say`\`${path}\` belongs to another user or group, and written anew it would not any more; nothing was written`;
+  return new Fault('PERMISSION_DENIED', why, { audience: 'operator', next: 'ask the user to change it, or to whom it belongs' });
+}
+
 function parentOf(place: string): string {
   return place.slice(0, place.lastIndexOf('/'));
 }
@@ -94,6 +100,8 @@ async function stageOver({ programs }: JournalGround, change: FileChange, direct
   const staged = look(stage);
   if (staged !== undefined && typeOf(staged) !== 'file') throw changedMeanwhile(change.path);
   if (copied?.exitCode !== 0 || staged === undefined) stageOwned(stage, before);
+  const { uid, gid } = lookSurely(stage);
+  if (uid !== before.uid || gid !== before.gid) throw ofOthers(change.path);
   chmodSync(stage, (modeOf(before) & 0o777) | 0o200);
   await store(stage, change.bytes, 'r+');
   // Without set-user-id and its like: what they stood for was the old content.
@@ -116,7 +124,7 @@ function stageOwned(stage: string, { uid, gid }: BigIntStats): void {
   try {
     chownSync(stage, Number(uid), Number(gid));
   } catch {
-    // Only root may give a file away; then it is the writer's own.
+    // Then it is the writer's own, which is looked at next.
   }
 }
 

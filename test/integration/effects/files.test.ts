@@ -243,6 +243,28 @@ describe('what stands in the way', () => {
     expect(readdirSync(path.join(base, 'ws/closed'))).toEqual([]);
   });
 
+  it.runIf(asRoot).each([
+    ['0:0', 0o644],
+    ['0:0', 0o666],
+    ['12345:2345', 0o664],
+  ] as const)('an owner that cannot be kept (%s, %o): nobody takes a file by writing it', (owner, mode) => {
+    for (const journal of [undefined, 'there is none']) {
+      const base = temporaryDirectory('files-');
+      mkdirSync(path.join(base, 'ws'));
+      writeFileSync(path.join(base, 'ws/a'), 'old');
+      execFileSync('chown', ['-R', '12345:12345', base]);
+      execFileSync('chown', [owner, path.join(base, 'ws/a')]);
+      chmodSync(path.join(base, 'ws/a'), mode);
+      // Without a journal the unfinished file is made beside its place.
+      const look = () => snapshot(path.join(base, 'ws'), { inodes: true, times: journal === undefined });
+      const before = look();
+      const { status, stderr } = asChild({ base, path: 'a', content: 'x', ...(journal === undefined ? {} : { journal }) }, 12_345);
+      expect([status, stderr]).toEqual([1, expect.stringContaining('PERMISSION_DENIED')]);
+      expect(look()).toEqual(before);
+      expect(statSync(path.join(base, 'ws/a'))).toMatchObject({ uid: Number(owner.split(':')[0]), gid: Number(owner.split(':')[1]) });
+    }
+  });
+
   it.runIf(asRoot)('a full disk: the old file stays, nothing is left over, and there is room again', async () => {
     const base = temporaryDirectory('files-');
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', base]);
