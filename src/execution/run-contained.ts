@@ -55,7 +55,7 @@ export async function runOverView(
   const once = (opened: OpenRun) => runOnce(run, { opened, seen, hidden }, signal);
   if (run.how.copy && !(await isSmall(workspaceRoot)))
     throw new Fault('sandbox_failed', 'the workspace has become too large to be copied for each command');
-  const opened = await effects.open(hidden, run.how);
+  const opened = await effects.open(hidden, { ...run.how, signal });
   const result = await once(opened);
   const again = mayCopy(run, result) && !opened.isCopy && (await isSmall(workspaceRoot)) ? await copyFor(effects, hidden) : undefined;
   if (again === undefined) {

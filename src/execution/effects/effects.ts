@@ -99,6 +99,8 @@ export interface OpenOptions {
   readonly copy?: boolean;
   /** Where the overlay writes: on another file system, where the journal's own does not do. */
   readonly scratch?: string | undefined;
+  /** Ends the wait for a journal that is in use. */
+  readonly signal?: AbortSignal;
 }
 
 interface Ground extends Required<Omit<EffectsOptions, 'limits'>> {
@@ -125,18 +127,17 @@ export function createEffects(options: EffectsOptions): Effects {
     turn: Promise.resolve(),
     pruned: { at: 0, bytes: 0 },
   };
-  let recovered: Promise<void> | undefined;
-  const ready = async () => {
-    recovered ??= inLock(ground, () => recover(ground));
-    await recovered.catch((thrown: unknown) => {
-      recovered = undefined;
-      return failWithoutRoom(thrown);
-    });
+  let isRecovered = false;
+  const recoverOnce = async () => {
+    if (!isRecovered) await recover(ground);
+    isRecovered = true;
   };
+  type Abortable = { readonly signal?: AbortSignal | undefined } | undefined;
   const first =
-    <A extends unknown[], R>(work: (...args: A) => R) =>
+    <A extends (string | readonly string[] | Abortable)[], R>(work: (...args: A) => R) =>
     async (...args: A): Promise<Awaited<R>> => {
-      await ready();
+      const signal = args.map((arg) => (arg as Abortable)?.signal).find((found) => found !== undefined);
+      if (!isRecovered) await inLock(ground, recoverOnce, signal).catch(failWithoutRoom);
       return await work(...args);
     };
   return {
@@ -282,11 +283,7 @@ async function settle(run: Run, how: SettleOptions, signal: AbortSignal): Promis
   return holdAndApply(run, split, { title, agentId, onApply, signal });
 }
 
-interface Split {
-  readonly free: readonly Unit[];
-  readonly toHold: readonly Unit[];
-  readonly leftOut: readonly LeftOut[];
-}
+type Split = Record<'free' | 'toHold', readonly Unit[]> & Pick<RunEffects, 'leftOut'>;
 
 interface Applying extends Named, Required<Pick<SettleOptions, 'onApply'>> {
   readonly signal: AbortSignal;
@@ -338,11 +335,11 @@ function apart(units: readonly Unit[], startedAt: bigint) {
   return { free: units.filter((unit) => !isConflict(unit)), conflicts: units.filter(isConflict) };
 }
 
-interface Begin extends Applying {
-  begin(named: { readonly runId: string }): void;
-}
-
-async function planAndApply({ ground, view, id }: Run, how: Begin, units: readonly Unit[]): Promise<RunEffects> {
+async function planAndApply(
+  { ground, view, id }: Run,
+  how: Applying & { begin(named: Pick<RunEffects, 'runId'>): void },
+  units: readonly Unit[],
+): Promise<RunEffects> {
   const { title, agentId, begin, signal } = how;
   const { plan, gone } = await makePlan({ ...ground, title, agentId, id, view, directory: view.directory, units, at: Date.now() });
   const conflicts = gone.map((unit) => conflictOf(unit));
