@@ -108,12 +108,16 @@ export function createTimeCare(
   { clock, append }: { readonly clock: Required<StoreClock>; readonly append: AppendSealed },
 ): StoreCare {
   return {
-    time: () => database.read((tx) => ({ ahead: clock.now() - lookAtTime(tx, clock).keptUntil })),
+    time: () =>
+      database.read((tx) => {
+        const wall = clock.now();
+        return { ahead: wall - lookAtTime(tx, { ...clock, now: () => wall }).keptUntil };
+      }),
     trustClock: (by) =>
       database.write((tx) => {
-        const { keptUntil } = lookAtTime(tx, clock);
-        const { start, ms } = clock.progress();
         const wall = clock.now();
+        const { keptUntil } = lookAtTime(tx, { ...clock, now: () => wall });
+        const { start, ms } = clock.progress();
         tx.run('UPDATE clock SET seen = max(seen, ?), wall = ?, start = ?, ms = ?', wall, wall, start, ms);
         append(tx, { name: 'store.changed', attributes: { change: 'clock_trusted', by, ahead_ms: wall - keptUntil } });
       }),

@@ -71,6 +71,17 @@ describe('a clock that jumps ahead', () => {
     expect(trail.findIndex(({ name }) => name === 'audit.checkpoint')).toBeGreaterThan(trusted);
   });
 
+  it('is not behind itself while it goes on between two looks', async () => {
+    let wall = 1_800_000_000_000;
+    const now = () => {
+      wall += 1;
+      return wall;
+    };
+    const store = (await openTestStore({ file: `${temporaryFolder()}/banksman.db`, clock: { now } })) as LocalStore;
+    await opened(store, draftBy('mcp:first'));
+    expect(await store.care.time()).toEqual({ ahead: 0 });
+  });
+
   it.each<[string, (machine: ReturnType<typeof createMachine>) => void, number]>([
     ['by the time that the machine ran', (machine) => machine.run(200 * day), 0],
     ['by the days that it was off', (machine) => machine.off(6 * day), 0],
