@@ -86,6 +86,20 @@ export async function asOwnerOf<T>(folder: string, work: () => Promise<T>): Prom
   }
 }
 
+/** Within `asOwnerOf`: does `work` as who called it, for what lies among the caller's own files. Else the same as `work`. */
+export async function asCaller<T>(work: () => T | Promise<T>): Promise<T> {
+  const [uid, gid] = [process.geteuid?.() ?? 0, process.getegid?.() ?? 0];
+  if (uid === 0 || process.getuid?.() !== 0 || process.seteuid === undefined || process.setegid === undefined) return work();
+  process.seteuid(0);
+  process.setegid(0);
+  try {
+    return await work();
+  } finally {
+    process.setegid(gid);
+    process.seteuid(uid);
+  }
+}
+
 /** Whether root works here for a service that runs as another user. */
 export function isForService(stateDir: string): boolean {
   return ownerOf(stateDir) !== undefined;

@@ -4,19 +4,24 @@ import path from 'node:path';
 import * as z from 'zod';
 import { isChained } from '#audit/verify-trail';
 import type { Finding } from '#kernel/app';
-import { toFault } from '#kernel/errors';
+import { Fault, toFault } from '#kernel/errors';
 import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
 import type { Log } from '#kernel/ports/log';
 import type { Store } from '#kernel/ports/store';
-import { isForService, replacePrivateFile } from '../config/private-file.ts';
+import { say } from '#kernel/text/message';
+import { asCaller, isForService, replacePrivateFile } from '../config/private-file.ts';
 
-/** `at`: when it was looked at. Where each writer has a chain of its own also whose record it is, and from when. */
+/**
+ * `at`: when it was looked at. `origin`: its tree's name, where it has one. Where each writer has a chain of its own also whose record it is, and from
+ * when.
+ */
 const seenSchema = z.record(
   z.string(),
   z.strictObject({
     sequence: z.int().positive(),
     hash: z.string(),
     at: z.iso.datetime(),
+    origin: z.string().optional(),
     chain: z.string().optional(),
     time: z.iso.datetime().optional(),
   }),
@@ -44,7 +49,7 @@ export interface TrailMemory {
   alarm(): Promise<Finding | undefined>;
   /** Says where another trail is in the place of the one that was here, and writes that into it, once. Never rejects. */
   tellLoss(log: Log): Promise<void>;
-  /** A person says that this trail is the right one: it is what counts as seen from now on. @param by `user:alice` */
+  /** A person says that this trail is the right one: it is what counts as seen from now on. @param by `user:alice` @throws {Fault} `memory_not_kept` */
   accept(by: string): Promise<boolean>;
 }
 
@@ -59,33 +64,27 @@ interface MemoryPlaces {
  * can change this, too; a checkpoint that somebody else holds tells then.
  */
 export function createTrailMemory(places: MemoryPlaces, { audit, location }: Pick<Store, 'audit' | 'location'>): TrailMemory {
-  const folders = [seenTrailsFolder(places.configFile), path.join(places.stateDir, 'seen-trails')];
-  // Root leaves nothing of its own in a service's directory.
-  const written = isForService(places.stateDir) ? folders.slice(0, 1) : folders;
-  const name = isChained(audit) ? location : path.resolve(location);
-  const seenNow = (): Seen | undefined => folders.map((folder) => readSeen(folder)[name]).find((seen) => seen !== undefined);
+  const { folders, seenNow, keepSeen } = createMemoryFiles(places, isChained(audit) ? location : path.resolve(location));
   const isSame = async (seen: Seen): Promise<boolean> => {
+    const origin = seen.origin === undefined ? undefined : await originOf(audit);
+    // What was seen may have left because it was old: the tree's name stays.
+    if (origin !== undefined && origin !== seen.origin) return false;
     if (isChained(audit)) return holdsStill(audit, seen);
     const [record] = await audit.read(seen.sequence - 1, 1);
     return record !== undefined && (record.sequence > seen.sequence || record.hash === seen.hash);
   };
   const lost = async (): Promise<Seen | undefined> => {
-    const seen = seenNow();
-    return seen === undefined || (await isSame(seen)) ? undefined : seen;
+    for (const seen of await seenNow()) if (!(await isSame(seen))) return seen;
+    return undefined;
   };
   const write = async (): Promise<void> => {
     const now = await newestOf(audit);
-    if (now === undefined) return;
-    // One that cannot be written (a service's configuration) remembers nothing; the other one does.
-    for (const folder of written)
-      await replacePrivateFile(folder, fileName, `${JSON.stringify({ ...readSeen(folder), [name]: now }, null, 2)}\n`).catch(
-        () => undefined,
-      );
+    if (now !== undefined) await keepSeen(now);
   };
   return {
     keep: async () => {
       try {
-        const seen = seenNow();
+        const [seen] = await seenNow();
         if (seen !== undefined && (Date.now() - Date.parse(seen.at) < leastBetween || (await lost()))) return;
         if ((await audit.head())?.hash !== seen?.hash) await write();
       } catch {
@@ -101,7 +100,37 @@ export function createTrailMemory(places: MemoryPlaces, { audit, location }: Pic
       const { sequence, hash } = seen;
       await audit.append({ name: 'store.changed', attributes: { change: 'trail_accepted', by, before: { sequence, hash } } });
       await write();
-      return true;
+      if ((await lost()) === undefined) return true;
+      throw new Fault('memory_not_kept', say`that it was accepted cannot be kept in ${folders.join(' and ')}`, {
+        next: 'let this account write there, and accept it again',
+      });
+    },
+  };
+}
+
+/** @param name the store's, in both files */
+function createMemoryFiles(places: MemoryPlaces, name: string) {
+  const folders = [seenTrailsFolder(places.configFile), path.join(places.stateDir, 'seen-trails')];
+  // Root leaves nothing of its own in a service's directory.
+  const written = isForService(places.stateDir) ? folders.slice(0, 1) : folders;
+  /** The configuration's folder is the caller's own also where root works as the service's user. */
+  const inFolder = async <T>(folder: string, work: () => T | Promise<T>): Promise<T> => (folder === folders[0] ? asCaller(work) : work());
+  return {
+    folders,
+    seenNow: async (): Promise<readonly Seen[]> => {
+      const seen: Seen[] = [];
+      for (const folder of folders) {
+        const { [name]: here } = await inFolder(folder, () => readSeen(folder));
+        if (here !== undefined) seen.push(here);
+      }
+      return seen;
+    },
+    keepSeen: async (now: Seen): Promise<void> => {
+      // One that cannot be written (a service's configuration) remembers nothing; the other one does.
+      for (const folder of written) {
+        const text = () => `${JSON.stringify({ ...readSeen(folder), [name]: now }, null, 2)}\n`;
+        await inFolder(folder, () => replacePrivateFile(folder, fileName, text())).catch(() => undefined);
+      }
     },
   };
 }
@@ -149,7 +178,18 @@ async function newestOf(audit: Store['audit']): Promise<Seen | undefined> {
   const [newest] = head === undefined ? [] : await audit.read(head.sequence - 1, 1);
   if (newest === undefined) return undefined;
   const { sequence, hash, chain, time } = newest;
-  return { sequence, hash, at: new Date().toISOString(), ...(chain === undefined ? {} : { chain, time }) };
+  const origin = await originOf(audit);
+  const named = origin === undefined ? {} : { origin };
+  return { sequence, hash, at: new Date().toISOString(), ...named, ...(chain === undefined ? {} : { chain, time }) };
+}
+
+/** undefined: the store's access rules know no tree yet, or it cannot be read. */
+async function originOf({ tree }: Store['audit']): Promise<string | undefined> {
+  try {
+    return (await tree?.state())?.origin;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Whether a record is still among those of its writer, or old enough to have been trimmed. */

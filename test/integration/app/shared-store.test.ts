@@ -140,9 +140,15 @@ describe('over Valkey', () => {
     for (let at = 0; at < members.length; at += 2) await server.operator.zadd(log, members[at + 1] ?? 0, members[at] ?? '');
     expect(await trail(later)).toMatchObject({ state: 'ok' });
     await server.operator.del(log);
-    const file = path.join(path.dirname(world.stateDir), 'seen-trails', 'trails.json');
     const dayAgo = new Date(Date.now() - 25 * 3_600_000).toISOString();
-    writeFileSync(file, readFileSync(file, 'utf8').replace(/"time": "[^"]+"/, `"time": "${dayAgo}"`));
+    for (const folder of [path.dirname(world.stateDir), world.stateDir]) {
+      const file = path.join(folder, 'seen-trails', 'trails.json');
+      writeFileSync(file, readFileSync(file, 'utf8').replace(/"time": "[^"]+"/, `"time": "${dayAgo}"`));
+    }
     expect(await trail(later)).toMatchObject({ state: 'ok', message: 'empty so far' });
+    // What was seen may have left by now; the name of its tree does not.
+    await server.operator.del(...(await server.operator.keys('molis:tree:*')));
+    await call(later, 'reboot_node', { node: 'pve' });
+    expect(await trail(later)).toMatchObject(gone);
   });
 });

@@ -1,6 +1,7 @@
 /** `banksman store`: a backup, putting it back, and a person who accepts what `doctor` misses. */
-import { existsSync, readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Person, personAt } from './person.ts';
 import { type Bench, startBench } from './support.ts';
@@ -63,6 +64,29 @@ it('that was deleted is accepted by a person at a terminal, and only there', asy
   expect(await bench.run(['store', 'accept'], { stdin: 'accept\n' })).toMatchObject({ status: 2 });
   expect(await person.at(['store', 'accept'], [['to go on', 'accept\r']])).toMatchObject({ status: 0 });
   expect(await trail()).toMatchObject({ state: 'ok' });
-  expect(await bench.run(['store', 'accept'])).toMatchObject({ status: 0, stdout: expect.stringContaining('nothing to accept') });
+  // With what it says where it asks once more.
+  expect(await bench.run(['store', 'accept'])).toEqual({ status: 0, stdout: expect.stringContaining('nothing to accept'), stderr: '' });
   expect(existsSync(join(bench.state, 'banksman.db'))).toBe(true);
 }, 180_000);
+
+it.runIf(process.getuid?.() === 0)(
+  'that root accepts for a service counts for root and for the service',
+  async () => {
+    const service = { uid: 54_321, gid: 54_321 };
+    // As /etc/banksman is: the service reads its configuration.
+    mkdirSync(dirname(bench.machineFile), { recursive: true });
+    for (const folder of [bench.folder, dirname(dirname(bench.machineFile)), dirname(bench.machineFile)]) chmodSync(folder, 0o755);
+    const own = () => execFileSync('chown', ['-R', `${service.uid}:${service.gid}`, dirname(bench.state)]);
+    await bench.call('get_cluster_status');
+    own();
+    expect(await trail()).toMatchObject({ state: 'ok' });
+    for (const name of readdirSync(bench.state)) if (name.startsWith('banksman.db')) rmSync(join(bench.state, name));
+    expect(await trail()).toMatchObject({ state: 'failed' });
+    own();
+    const accepted = await person.at(['store', 'accept'], [['to go on', 'accept\r']]);
+    expect(accepted).toMatchObject({ status: 0, screen: expect.stringContaining('accepted, and written down') });
+    expect(await trail()).toMatchObject({ state: 'ok' });
+    for (const name of readdirSync(bench.state)) expect(statSync(join(bench.state, name))).toMatchObject(service);
+  },
+  180_000,
+);
