@@ -61,6 +61,22 @@ export function callOf({ attributes }: Pick<AuditDraft, 'attributes'>): string |
   return textOf(attributes[callKey]);
 }
 
+/** Why a record does not hold the arguments of its call, or what they meant, as they were; undefined: it does. */
+export function argumentsFlaw({ attributes }: Pick<AuditDraft, 'attributes'>): string | undefined {
+  const { 'gen_ai.tool.call.arguments': input = null, cut } = attributes;
+  const isCut = isJsonObject(cut) && ['gen_ai.tool.call.arguments', 'target'].some((name) => Object.hasOwn(cut, name));
+  if (isCut || isStandIn(input, 'truncated', 'bytes')) return 'its arguments are too long to be kept whole';
+  if (isStandIn(input, 'unreadable')) return 'its arguments could not be kept';
+  const text = JSON.stringify(input);
+  if (text.includes('[redacted:')) return 'secrets were taken out of its arguments';
+  return text.includes('"[concealed]"') ? 'its arguments are never written down' : undefined;
+}
+
+/** What the pipeline writes down in the place of arguments has these keys and no others. */
+function isStandIn(input: JsonValue, ...keys: readonly string[]): boolean {
+  return isJsonObject(input) && Object.keys(input).length === keys.length && keys.every((key) => Object.hasOwn(input, key));
+}
+
 /** What a record of an attempt's end says of the call: who, what, and where it belongs. */
 export function ofCall({ attributes }: Pick<AuditDraft, 'attributes'>): JsonObject {
   const kept = ['gen_ai.tool.name', callKey, 'agent', 'request_id', 'plan_step', 'target', 'cluster'];

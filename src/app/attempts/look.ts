@@ -1,7 +1,7 @@
 /** What came of a call whose process is gone: found by looking, where there is something to look at. */
 import { statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
-import { type AttemptEnd, callOf, latestEnd } from '#kernel/attempt';
+import { type AttemptEnd, argumentsFlaw, callOf, latestEnd } from '#kernel/attempt';
 import type { AuditRecord } from '#kernel/audit-event';
 import type { RunHistory, RunRecord } from '#kernel/effects';
 import { isJsonObject, type JsonObject, textOf, wordOf } from '#kernel/json';
@@ -181,7 +181,8 @@ async function lookInJournal(begun: AuditRecord, tool: string, deps: LookDeps): 
   const history = await deps.history();
   const next = 'look at the files before calling again, and tell the user';
   if (history === undefined) return unknownEnd('no journal of what it changed was kept', next);
-  const runs = (await history.list()).filter((run) => isItsRun(run, begun, tool));
+  const then = (await history.list()).filter((run) => isOfThen(run, begun));
+  const runs = then.filter((run) => isAbout(run, begun, tool));
   const [run] = runs;
   if (runs.length > 1) return unknownEnd(`several runs could be its own: ${runs.map(({ id }) => id).join(', ')}`, next);
   if (run !== undefined) {
@@ -193,15 +194,19 @@ async function lookInJournal(begun: AuditRecord, tool: string, deps: LookDeps): 
       message: `its process ended before it could say so; ${held}: run ${run.id} of the journal`,
     };
   }
-  const why = tool === 'run_command' ? whyCommandOpen(begun) : whyFileOpen(begun);
+  const why = tool === 'run_command' ? whyCommandOpen(begun, then) : whyFileOpen(begun);
   if (why !== undefined) return unknownEnd(why, next);
   const what = tool === 'run_command' ? 'its command may have run' : 'it was ended before it wrote';
   return notDone(`${what}, and nothing of it is in the workspace: the journal has no such run, or took it back`);
 }
 
 /** Why no run in the journal does not say that nothing was done; undefined: it does. */
-function whyCommandOpen({ attributes }: AuditRecord): string | undefined {
-  return attributes['sandbox'] === 'enforced' ? undefined : 'its command did not run in the sandbox';
+function whyCommandOpen(begun: AuditRecord, then: readonly RunRecord[]): string | undefined {
+  if (begun.attributes['sandbox'] !== 'enforced') return 'its command did not run in the sandbox';
+  const flaw = argumentsFlaw(begun);
+  return flaw === undefined || then.length === 0
+    ? undefined
+    : `${flaw}, and these runs could be its own: ${then.map(({ id }) => id).join(', ')}`;
 }
 
 /** A file that is older than the call is as it was. INVARIANT: what cannot be looked at counts as written. */
@@ -225,10 +230,10 @@ export function notDone(message: string): Found {
   return { end: 'not_done', status: 'error', code: 'not_done', effect: notSent, message };
 }
 
-function isItsRun(run: RunRecord, begun: AuditRecord, tool: string): boolean {
+function isOfThen(run: RunRecord, begun: AuditRecord): boolean {
   const { agent } = begun.attributes;
   const agentId = isJsonObject(agent) ? agent['id'] : undefined;
-  return run.agentId === agentId && isBetween(run.at, Date.parse(begun.time), latestEnd(begun)) && isAbout(run, begun, tool);
+  return run.agentId === agentId && isBetween(run.at, Date.parse(begun.time), latestEnd(begun));
 }
 
 function isAbout({ title, created, changed }: RunRecord, begun: AuditRecord, tool: string): boolean {

@@ -1,5 +1,6 @@
 /** A call as its records tell it, as far as it can be decided again; else why it cannot. */
 import { type Agent, type AgentHost, agentHosts } from '#kernel/agent';
+import { argumentsFlaw } from '#kernel/attempt';
 import type { AuditRecord } from '#kernel/audit-event';
 import type { Effect } from '#kernel/decision';
 import { isJsonObject, type JsonObject, type JsonValue, textOf } from '#kernel/json';
@@ -65,7 +66,8 @@ function readCall(record: AuditRecord, tools: ReadonlyMap<string, Tool>): ReadCa
   if (tool === undefined) return unfit(`there is no tool \`${showPlainly(name, 60)}\` in this version`);
   if (tool.internal === true) return unfit('it applied what a person had approved as a whole (held changes, a plan), which is not kept');
   const input = attributes['gen_ai.tool.call.arguments'];
-  const flaw = inputFlaw(input);
+  // What the record keeps is decided on, and nothing is put in the place of what it does not.
+  const flaw = argumentsFlaw(record);
   if (flaw !== undefined) return unfit(flaw);
   return { kind: 'call', call: { tool, input: input ?? null, agent, at, record: record.sequence, ...facts(record) } };
 }
@@ -97,17 +99,6 @@ function agentIn(value: JsonValue | undefined): Agent | undefined {
   const host = agentHosts.find((one): one is AgentHost => one === value['host']);
   const modelTier = modelTiers.find((one) => one === value['model_tier']);
   return id === undefined || host === undefined || modelTier === undefined ? undefined : { id, host, modelTier };
-}
-
-/** What the record keeps of the arguments is decided on, and nothing is put in the place of what it does not. */
-function inputFlaw(input: JsonValue | undefined): string | undefined {
-  if (isJsonObject(input)) {
-    if (typeof input['truncated'] === 'string' && typeof input['bytes'] === 'number') return 'its arguments are too long to be kept whole';
-    if (Object.keys(input).length === 1 && typeof input['unreadable'] === 'string') return 'its arguments could not be kept';
-  }
-  const text = JSON.stringify(input ?? null);
-  if (text.includes('[redacted:')) return 'secrets were taken out of its arguments';
-  return text.includes('"[concealed]"') ? 'its arguments are never written down' : undefined;
 }
 
 /** What the policy said then, as far as the record tells; undefined: the call ended for another reason. */

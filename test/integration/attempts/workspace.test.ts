@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { startWorld } from '../app/support.ts';
@@ -35,6 +36,43 @@ it.runIf(canSandbox)(
       ]);
       expect(existsSync(join(workspace, 'made'))).toBe(false);
       expect(await app.attempts.list()).toEqual([]);
+    } finally {
+      await world.close();
+    }
+  },
+);
+
+it.runIf(canSandbox)(
+  'a command of which the trail holds a part is not said to be not done while its run is in the journal',
+  { timeout: 300_000 },
+  async () => {
+    const world = await startWorld();
+    try {
+      const workspace = join(dirname(world.stateDir), 'ws');
+      mkdirSync(workspace);
+      const app = await world.open({}, workspace, bundleVersion, { stays: true });
+      const command = `sleep 2; echo x > made; : ${'long '.repeat(1_500)}`;
+      const child = createCaller(world, { defaultModelTier: 'advanced' }, workspace).start('run_command', { command });
+      const exit = once(child, 'exit');
+      while ((await app.attempts.list()).length === 0 && child.exitCode === null) await sleep(20);
+      // Its outcome is not written: somebody holds the store's lock.
+      const other = new DatabaseSync(join(world.stateDir, 'banksman.db'));
+      other.exec('BEGIN IMMEDIATE');
+      const runs = async () => (await (await app.runs())?.list()) ?? [];
+      while ((await runs()).length === 0 && child.exitCode === null) await sleep(5);
+      child.kill('SIGKILL');
+      await exit;
+      expect(child.signalCode).toBe('SIGKILL');
+      other.exec('ROLLBACK');
+      other.close();
+      const resolved = async () => (await app.audit.tail(100)).find(({ name }) => name === 'attempt.resolved');
+      while ((await resolved()) === undefined) await sleep(500);
+      const [run] = await runs();
+      expect(existsSync(join(workspace, 'made'))).toBe(true);
+      expect((await resolved())?.attributes).toMatchObject({
+        end: 'unknown',
+        message: expect.stringContaining(`these runs could be its own: ${run?.id}`),
+      });
     } finally {
       await world.close();
     }
