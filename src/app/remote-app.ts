@@ -21,7 +21,7 @@ import type {
 } from '#kernel/app';
 import type { AnswerResult } from '#kernel/approval/answer';
 import { requestIdPattern } from '#kernel/approval/request';
-import { Fault, faultMessage, toFault } from '#kernel/errors';
+import { Fault, toFault } from '#kernel/errors';
 import { effectData, type KnownEffect, notSent } from '#kernel/known-effect';
 import type { LiveLists, ProtectedNames } from '#kernel/live';
 import type { Outcome } from '#kernel/outcome';
@@ -38,6 +38,7 @@ import { policySettings } from './config/policy-settings.ts';
 import { unusedKeys } from './config/service-config.ts';
 import { type AppOptions, createApp, type SharedParts } from './create-app.ts';
 import { finding } from './finding.ts';
+import { createReporting, fitReported } from './report-records.ts';
 
 export interface RemoteOptions extends Omit<AppOptions, 'service' | 'clusterToken' | 'origin'> {
   /** This user's socket. */
@@ -253,16 +254,7 @@ function remoteApprovals(link: ServiceLink, ask: Ask): Approvals & CallApprovals
 const never = async (): Promise<never> => Promise.reject(new Fault('not_here', 'only the service does this', { audience: 'bug' }));
 
 function remoteStore(link: ServiceLink, ask: Ask, approvals: Approvals & CallApprovals): Store {
-  const append = async (drafts: readonly unknown[]): Promise<void> => {
-    try {
-      await ask('records.append', [drafts]);
-    } catch (thrown) {
-      const { next, retryable, words } = toFault(thrown);
-      const remedy = words.next ?? next;
-      const known = remedy === undefined ? {} : { next: remedy };
-      throw new Fault('audit_unavailable', faultMessage(thrown), { retryable, cause: thrown, ...known });
-    }
-  };
+  const append = createReporting((drafts) => ask('records.append', [drafts]));
   return {
     location: link.welcome.storeLocation,
     requests: {
@@ -293,7 +285,11 @@ function remoteStore(link: ServiceLink, ask: Ask, approvals: Approvals & CallApp
       read: never,
       ofRequest: (id, since) => ask('records.ofRequest', [id, since]),
       // Budgets are of clusters, and the service counts them; it ends what has no end, too.
-      ...{ changesSince: async () => [], attempts: async () => [], endAttempt: (draft) => ask('records.endAttempt', [draft]) },
+      ...{
+        changesSince: async () => [],
+        attempts: async () => [],
+        endAttempt: (draft) => ask('records.endAttempt', [fitReported(draft)]),
+      },
       head: () => asked(ask('audit.head')),
     },
     security: noSecurity(link),

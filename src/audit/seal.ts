@@ -2,12 +2,13 @@
 import { hash } from 'node:crypto';
 import type { AuditDraft, AuditRecord, ChainPoint } from '#kernel/audit-event';
 import { canonicalJson } from '#kernel/json';
+import { fitRecord } from './fit-record.ts';
 
 /** What the first record names as its predecessor. */
 export const genesisHash = '0'.repeat(64);
 
 /**
- * Seals a draft as the successor of `previous` (undefined: the first record of a trail).
+ * Seals a draft, cut where it is too large (`fitRecord`), as the successor of `previous` (undefined: the first record of a trail).
  * @param time ms since the epoch
  * @throws {TypeError} when the attributes hold what JSON cannot carry (RFC 8785: NaN, a lone surrogate)
  */
@@ -17,7 +18,7 @@ export function seal(draft: AuditDraft, previous: ChainPoint | undefined, time: 
     sequence: (previous?.sequence ?? 0) + 1,
     time: new Date(time).toISOString(),
     name: draft.name,
-    attributes: draft.attributes,
+    attributes: fitRecord(draft).attributes,
     previous: previous?.hash ?? genesisHash,
   } as const;
   return { ...open, hash: hashOf(open) };

@@ -41,6 +41,12 @@ export const auditEventNames = [
 ] as const;
 export type AuditEventName = (typeof auditEventNames)[number];
 
+/** Most that a record's attributes take, in bytes of their canonical JSON: of what is larger the record keeps a part, and says so in `cut`. */
+export const mostRecordBytes = 32 * 1024;
+/** Of a record; more, and names that are longer (in bytes, as JSON), have no place of their own in one that is cut. */
+export const mostAttributes = 64;
+export const longestAttributeName = 100;
+
 /** What happened, before it is sealed into the chain. `attributes` are redacted and JSON-safe already. */
 export interface AuditDraft {
   readonly name: AuditEventName;

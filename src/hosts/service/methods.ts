@@ -6,7 +6,7 @@ import type { AnswerResult } from '#kernel/approval/answer';
 import type { RequestRecord } from '#kernel/approval/request';
 import { requestParts } from '#kernel/approval/request-schema';
 import { unknownTopic } from '#kernel/attempt';
-import type { AuditDraft, AuditEventName, AuditRecord } from '#kernel/audit-event';
+import { type AuditDraft, type AuditEventName, type AuditRecord, mostAttributes } from '#kernel/audit-event';
 import { applyHeldTool } from '#kernel/effects';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
@@ -285,7 +285,7 @@ const reportedNames: ReadonlySet<AuditEventName> = new Set([
   'run.undone',
   'standing.changed',
 ]);
-/** Several times what the pipeline writes: others' looks at the trail read it, too. */
+/** Clients cut what they send to half of this. In UTF-16 code units. */
 const mostRecordText = 64 * 1024;
 
 /** What a user's own process says that it did. SECURITY: of its own tools and agents alone, and marked as said by it. */
@@ -294,7 +294,8 @@ function markReported(app: LocalApp, { name, attributes }: AuditDraft, user: str
   const ofTool = tool === undefined ? !name.startsWith('tool.') : typeof tool === 'string' && isLocalTool(app, tool);
   const agents = agentsIn(attributes);
   const ofUser = agents.length === 0 ? name === 'run.undone' : agents.every((agent) => osUserOf(agent) === user);
-  if (!reportedNames.has(name) || !ofTool || !ofUser || JSON.stringify(attributes).length > mostRecordText) throw notYours();
+  const isSmall = JSON.stringify(attributes).length <= mostRecordText && Object.keys(attributes).length < mostAttributes;
+  if (!reportedNames.has(name) || !ofTool || !ofUser || !isSmall) throw notYours();
   return { name, attributes: { ...attributes, reported_by: user } };
 }
 

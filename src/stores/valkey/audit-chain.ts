@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { fitRecord } from '#audit/fit-record';
 import { genesisHash, hashOf } from '#audit/seal';
 import type { AuditDraft, AuditRecord } from '#kernel/audit-event';
 import { canonicalJson, type JsonObject } from '#kernel/json';
@@ -213,7 +214,7 @@ function sealAfter(last: LogEntry | undefined, draft: AuditDraft, chain: string,
     sequence: (last?.record.sequence ?? 0) + 1,
     time: new Date(now).toISOString(),
     name: draft.name,
-    attributes: draft.attributes,
+    attributes: fitRecord(draft).attributes,
     previous: last?.record.hash ?? genesisHash,
     ...(last ? { previousTime: last.record.time } : {}),
   } as const;

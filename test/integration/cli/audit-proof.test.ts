@@ -215,3 +215,16 @@ describe('a proof', () => {
     expect(await bench.run(['audit', 'prove', 'x'])).toMatchObject({ status: 1, stderr: expect.stringContaining('RECORD') });
   });
 });
+
+describe('a record that was too large', () => {
+  it('is cut, says so, and is proven as every other', async () => {
+    await bench.call('run_command', { command: `echo ${'漢'.repeat(9_900)}` });
+    const { stdout } = await bench.run(['audit', 'tail', '--json']);
+    const record = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
+    expect(record).toMatchObject({ attributes: { 'gen_ai.tool.name': 'run_command', cut: { target: { bytes: expect.any(Number) } } } });
+    expect(Buffer.byteLength(JSON.stringify(record.attributes))).toBeLessThanOrEqual(32 * 1024);
+    expect(await bench.run(['audit', 'verify'])).toMatchObject({ status: 0 });
+    const proof = JSON.parse((await bench.run(['audit', 'prove', String(record.sequence)])).stdout);
+    expect(check(proof)).toMatchObject({ status: 0, said: expect.stringContaining('ok') });
+  });
+});

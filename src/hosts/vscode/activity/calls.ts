@@ -2,10 +2,12 @@
 
 import { type AgentHost, agentHosts } from '#kernel/agent';
 import type { App, CallRequest, Explanation } from '#kernel/app';
-import { callOf, targetWords } from '#kernel/attempt';
+import { argumentsFlaw, callOf, targetWords } from '#kernel/attempt';
 import type { AuditRecord } from '#kernel/audit-event';
+import { Fault } from '#kernel/errors';
 import { isJsonObject, type JsonObject, textOf } from '#kernel/json';
 import { agentsIn } from '#kernel/of-user';
+import { say } from '#kernel/text/message';
 import { actionTiers, modelTiers } from '#kernel/tiers';
 import { saidWords } from '../fault-words.ts';
 
@@ -30,6 +32,8 @@ export interface ActivityCall {
   readonly durationMs?: number;
   readonly requestId?: string;
   readonly arguments: JsonObject;
+  /** They, and what they meant, are all there as they were given. */
+  readonly isWhole: boolean;
   readonly agentFacts: JsonObject;
   readonly rules: readonly string[];
 }
@@ -54,6 +58,7 @@ function first(id: string, { time, attributes, sequence }: AuditRecord): Activit
   const given = isJsonObject(named) ? named : {};
   const targets = targetWords(attributes['target']);
   return {
+    isWhole: argumentsFlaw({ attributes }) === undefined,
     ...{ id, sequence, at: Date.parse(time), end: 'running', code: '', message: '' },
     tool: textOf(attributes[nameKey]) ?? '',
     tier: textOf(attributes['tier']) ?? '',
@@ -86,12 +91,13 @@ function endOf(name: AuditRecord['name'], { status, end }: JsonObject): CallEnd 
   return callEnds.find((one) => one === status) ?? 'unknown';
 }
 
-/** What the policy says of the same call now. Rejects where that cannot be read. */
-export function explainAgain(
+/** What the policy says of the same call now. Rejects where that cannot be read. @throws {Fault} `not_kept` where the record has another call */
+export async function explainAgain(
   app: Pick<App, 'explain' | 'config'>,
-  { tool, arguments: input, agentFacts }: ActivityCall,
+  { tool, arguments: input, agentFacts, isWhole }: ActivityCall,
   restriction: Pick<CallRequest, 'restrict'>,
 ): Promise<Explanation> {
+  if (!isWhole) throw new Fault('not_kept', say`the trail does not hold all that this call was given`);
   const host = agentHosts.find((one): one is AgentHost => one === agentFacts['host']) ?? 'chat';
   const tier = modelTiers.find((one) => one === agentFacts['model_tier']) ?? app.config.defaultModelTier;
   const agent = { id: textOf(agentFacts['id']) ?? 'unknown', host, modelTier: tier };

@@ -1,6 +1,8 @@
+import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { verifyTrail } from '#audit/verify-trail';
-import type { AuditDraft } from '#kernel/audit-event';
+import { type AuditDraft, mostRecordBytes } from '#kernel/audit-event';
+import { canonicalJson } from '#kernel/json';
 import { approved, createApprover, decisionBy, draftBy, draftOf, opened } from '../store-fixtures.ts';
 import type { MakeHarness } from './harness.ts';
 
@@ -35,6 +37,34 @@ export function trailContract(makeHarness: MakeHarness): void {
       await store.audit.appendAll([1, 2, 3].map((index) => ({ name: 'tool.finished', attributes: { index } })));
       await store.audit.appendAll([]);
       expect((await store.audit.read(0, 10)).map((record) => record.attributes.index)).toEqual([0, 1, 2, 3]);
+      expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 4 });
+    });
+
+    it('cuts what is too large, says what was there, and is one trail with it', async () => {
+      const store = await (await makeHarness()).open();
+      const id = { 'gen_ai.tool.call.id': 'one' };
+      const text = '\u{1f600}"'.repeat(400_000);
+      const large = (name: AuditDraft['name']): AuditDraft => ({
+        name,
+        attributes: { ...id, request_id: 'req-1', target: [{ text }], status: 'ok' },
+      });
+      await store.audit.append(large('tool.started'));
+      await store.audit.appendAll([large('plan.step'), large('plan.step')]);
+      expect(await store.audit.endAttempt(large('tool.finished'))).toBe(true);
+      expect(await store.audit.attempts()).toEqual([]);
+      const records = await store.audit.ofRequest('req-1', 0);
+      expect(records.map(({ name }) => name)).toEqual(['tool.started', 'plan.step', 'plan.step', 'tool.finished']);
+      const was = canonicalJson([{ text }]);
+      for (const { attributes } of records) {
+        expect(Buffer.byteLength(JSON.stringify(attributes))).toBeLessThanOrEqual(mostRecordBytes);
+        const mark = { bytes: Buffer.byteLength(was), sha256: hash('sha256', was, 'hex') };
+        expect(attributes).toMatchObject({
+          ...id,
+          status: 'ok',
+          target: [{ text: expect.stringMatching(/^[\u{1f600}"]+…$/u) }],
+          cut: { target: mark },
+        });
+      }
       expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 4 });
     });
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from '#app/config/config';
 import { hashOf, seal } from '#audit/seal';
-import type { AuditDraft, AuditRecord } from '#kernel/audit-event';
+import { type AuditDraft, type AuditRecord, mostRecordBytes } from '#kernel/audit-event';
 import type { JsonObject } from '#kernel/json';
 import type { ReplayReport } from '#kernel/policy-view';
 import type { AuditLog } from '#kernel/ports/audit-log';
@@ -202,6 +202,7 @@ describe('what cannot be replayed', () => {
   it('is counted by why', async () => {
     const records = trail([
       run('x', { 'gen_ai.tool.call.arguments': { truncated: '{"command":"', bytes: 9_000 } }),
+      run('y', { target: [{ kind: 'command', surface: 'workspace_command', text: 'y'.repeat(mostRecordBytes) }] }),
       run('curl -H [redacted:token]'),
       call('tool.finished', { tool: 'get_moon', input: {} }),
       call('tool.finished', { tool: 'x\u001b[2J\u202ey', input: {} }),
@@ -212,7 +213,7 @@ describe('what cannot be replayed', () => {
     ]);
     const report = await replayed(records, { edited: { securityLevel: 'strict' } });
     const why = report.notJudged.map(({ why: words }) => words).join('\n');
-    expect(report).toMatchObject({ calls: 8, judged: 0, changed: 0 });
+    expect(report).toMatchObject({ calls: 9, judged: 0, changed: 0 });
     // What an agent called a tool stands on a terminal.
     expect(why).not.toMatch(/\p{Cf}|(?!\n)\p{Cc}/u);
     for (const words of [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { activityMarkup } from '#hosts/vscode/activity/activity-page';
-import { allCalls, callsIn, counted, filtered } from '#hosts/vscode/activity/calls';
+import { allCalls, callsIn, counted, explainAgain, filtered } from '#hosts/vscode/activity/calls';
 import type { AuditEventName, AuditRecord } from '#kernel/audit-event';
 import type { JsonObject } from '#kernel/json';
 
@@ -35,6 +35,16 @@ const trail = [
 
 describe('calls of the trail', () => {
   const calls = callsIn(trail);
+
+  it.each([
+    [{ 'gen_ai.tool.call.arguments': { truncated: '{"command":"', bytes: 9_000 } }],
+    [{ 'gen_ai.tool.call.arguments': { command: 'curl -H [redacted:token]' } }],
+    [{ target: [], cut: { target: { bytes: 90_000, sha256: '' } } }],
+  ])('of which the trail holds a part are not explained by that part: %j', async (attributes) => {
+    const [call] = callsIn([record('tool.denied', 'cut', attributes)]);
+    const app = { explain: () => Promise.reject(new Error('asked')), config: { defaultModelTier: 'basic' } } as never;
+    await expect(explainAgain(app, call!, {})).rejects.toMatchObject({ code: 'not_kept' });
+  });
 
   it('are one a call, newest first, with what came of each', () => {
     expect(calls.map(({ id, end, tool, targets }) => [id, end, tool, targets])).toEqual([
