@@ -32,6 +32,8 @@ interface Round {
   readonly seed: number;
   readonly isShared: boolean;
   readonly seconds: number;
+  /** When the whole soak is to be over, ms since the epoch. */
+  readonly limit: number;
 }
 
 interface Soaked {
@@ -72,7 +74,7 @@ async function soakRound(round: Round): Promise<Soaked> {
     const faults: string[] = [];
     const kept = await keepSomething(fleet, round.isShared, async () => {
       await breakThings(patient, faults, Date.now() + (until - Date.now()) / 2);
-      await untilWell(fleet);
+      await untilWell(fleet, Math.max(until, round.limit));
     });
     await breakThings(patient, faults, until);
     await crew.finished();
@@ -101,8 +103,11 @@ async function breakThings(patient: Patient, done: string[], until: number): Pro
 }
 
 /** What was put right has come back: the trail can be read, and has a record of what agents asked. */
-async function untilWell(fleet: Fleet): Promise<void> {
-  for (let tries = 0; tries < 120 && !hasRecord(fleet); tries += 1) await sleep(500);
+async function untilWell(fleet: Fleet, until: number): Promise<void> {
+  while (!hasRecord(fleet)) {
+    if (Date.now() > until) throw new Error('no record could be read of the trail before the time of the soak was over');
+    await sleep(500);
+  }
 }
 
 function hasRecord(fleet: Fleet): boolean {
@@ -151,7 +156,8 @@ const stores = values.store.split(',');
 const brokenSeeds: number[] = [];
 const limit = Date.now() + Number(values.minutes) * 60_000;
 for (let index = 0; Date.now() < limit; index += 1) {
-  const round = { seed: Number(values.seed) + index, isShared: stores[index % stores.length] === 'valkey', seconds: Number(values.round) };
+  const isShared = stores[index % stores.length] === 'valkey';
+  const round = { seed: Number(values.seed) + index, isShared, seconds: Number(values.round), limit };
   try {
     const soaked = await soakRound(round);
     say(round, soaked);

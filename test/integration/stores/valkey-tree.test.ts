@@ -221,7 +221,12 @@ describe('a server', { timeout: 120_000 }, () => {
       const { id } = await opened(before, draftBy('mcp:a'));
       expect(await before.requests.deny(id, decisionBy())).toMatchObject({ ok: true });
       await before.keepHouse();
-      expect(await verifyTrail(before.audit)).toMatchObject({ ok: true, records: 7 });
+      const change = { name: 'tool.started', attributes: { agent: { id: 'mcp:a' }, cluster: 'lab', impact: 'reversible' } } as const;
+      const first = await before.audit.append(change);
+      await before.audit.append(change);
+      // Which came later nothing tells but the tree: all count then, so that a budget is never exceeded.
+      expect(await before.audit.changesSince(Date.now() - 60_000, first)).toEqual([['mcp:a', 2]]);
+      expect(await verifyTrail(before.audit)).toMatchObject({ ok: true, records: 9 });
       await expect(logOf(before).checkpoint()).rejects.toMatchObject({ code: 'no_tree' });
       await expect(logOf(before).prove(1)).rejects.toMatchObject({ code: 'no_tree' });
     } finally {
@@ -230,7 +235,7 @@ describe('a server', { timeout: 120_000 }, () => {
     const store = await openTestValkey(server);
     await write(store, 5);
     expect((await logOf(store).checkpoint()).checkpoint.size).toBe(6);
-    expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 13 });
+    expect(await verifyTrail(store.audit)).toMatchObject({ ok: true, records: 15 });
   });
 
   it('takes a leaf of 40 bytes with each record', async () => {
