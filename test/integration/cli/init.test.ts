@@ -48,6 +48,7 @@ const written = () =>
 it('asks, shows the certificate, tries the token, names missing rights, writes 0600, offers protection', async () => {
   const { status, screen } = await init([...toSecret(secret), alone, ['yes` to protect all', 'yes\r']]);
   expect({ status, screen }).toMatchObject({ status: 0, screen: expect.stringContaining(`\n  ${demo.tls.fingerprint}\n`) });
+  expect(screen).toMatch(/looking at https:\S+…\n[\s\S]*asking the cluster…\n/);
   expect(screen).toMatch(/Proxmox VE \S+, quorate, 3 of 3 nodes online/);
   expect(screen).toMatch(/The cluster has more nodes[\s\S]* pve \(192\.168\.\S+\): (?:[0-9A-F]{2}:){31}[0-9A-F]{2}/);
   expect(screen).toContain('updates: Sys.Modify on /nodes');

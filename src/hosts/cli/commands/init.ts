@@ -122,6 +122,7 @@ function limited(signal: AbortSignal): AbortSignal {
 
 async function pinned(endpoint: string, { known, terminal, signal }: Around): Promise<SeenCertificate> {
   const { checkProxmox } = await import('#app/clusters/try-cluster');
+  terminal.say(`looking at ${endpoint}…\n`);
   const seen = await known.lookAtCertificate(endpoint, limited(signal));
   const line = (text: string) => showPlainly(text.replaceAll('\n', ', '), 200);
   terminal.say(
@@ -140,6 +141,7 @@ async function pinned(endpoint: string, { known, terminal, signal }: Around): Pr
 /** Asks the cluster, as every call will, before anything is written. @returns the entry, with the other nodes that were added. @throws {Refusal} */
 async function tried(entry: JsonObject, secret: string, { terminal, signal }: Around): Promise<JsonObject> {
   const { tryCluster } = await import('#app/clusters/try-cluster');
+  terminal.say('\nasking the cluster…\n');
   const trial = await tryCluster(entry, secret, '/');
   try {
     const { message, rights } = await trial.look(limited(signal));
