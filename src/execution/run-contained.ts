@@ -60,7 +60,7 @@ export async function runOverView(
   const again = mayCopy(run, result) && !opened.isCopy && (await isSmall(workspaceRoot)) ? await copyFor(effects, hidden) : undefined;
   if (again === undefined) {
     const said = withReason(run, withHiddenWords(result, hidden));
-    const isGone = hasInstalled({ ...run.ground, git: run.git }, `${opened.upper}/../caches`);
+    const isGone = hasInstalled({ ...run.ground, git: run.git, command: run.request.command }, `${opened.upper}/../caches`);
     return settle(run, { opened, result: isGone ? withNote(said, goneWords) : said, seen, hidden }, signal);
   }
   await opened.discard();
@@ -365,7 +365,7 @@ function planOf(
   readonly: boolean,
   mounts: SandboxPlan['mounts'],
 ): SandboxPlan {
-  const home = findHome({ home: ground.home, environment: ground.environment, git });
+  const home = findHome({ home: ground.home, environment: ground.environment, git, command: request.command });
   return {
     architecture: parts.bubblewrap.architecture,
     workspaceRoot: ground.workspaceRoot,

@@ -139,12 +139,20 @@ export interface HomeOptions {
   readonly environment: NodeJS.ProcessEnv;
   /** Of git, for the whole machine and this user. */
   readonly git: GitSettings;
+  /** What is to run; left out: anything. */
+  readonly command?: string;
 }
 
-export function findHome({ home, environment, git }: HomeOptions): SandboxHome {
+/** A layer takes 10 ms, which every command would pay for the few that install something for all projects. */
+const namesNpm = (command: string | undefined) => command === undefined || /\bnpm\b/.test(command);
+
+export function findHome({ home, environment, git, command }: HomeOptions): SandboxHome {
   const directory = homeDirectory(home);
   const programs = installedPrograms({ home, environment });
-  const written = [...ownPlacesOf(directory, caches), ...globalPackages(environment, [...programs, ...programPlaces])];
+  const written = [
+    ...ownPlacesOf(directory, caches),
+    ...(namesNpm(command) ? globalPackages(environment, [...programs, ...programPlaces]) : []),
+  ];
   const visible = [...programs, ...written];
   const seen = (place: string) => [...visible, ...programPlaces].some((outer) => isInside(path.normalize(place), outer));
   const places = ownPlaces.flatMap((name) => {
@@ -177,6 +185,7 @@ function globalPackages({ PATH = '' }: NodeJS.ProcessEnv, installations: readonl
 
 /** Whether a run installed packages for all projects. @param layers where what it wrote to `SandboxHome.caches` lies, by their order */
 export function hasInstalled(options: HomeOptions, layers: string): boolean {
+  if (!namesNpm(options.command)) return false;
   const { caches: places = [] } = findHome(options);
   return places.some((place, index) => {
     const layer = path.join(layers, String(index));
