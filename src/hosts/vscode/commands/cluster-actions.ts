@@ -108,7 +108,9 @@ export async function runByHand(record: RequestRecord, deps: RunByHandDeps): Pro
     );
     progress.end();
     if (tool !== undefined) await showOutcome(tool, outcome, deps);
-    else await offerLog(outcome.status === 'ok' ? 'info' : 'error', showPlainly(outcomeWords(outcome)));
+    // What comes next of one that went well is said for agents.
+    else if (outcome.status === 'ok') await offerLog('info', saidWords(outcome.message));
+    else await offerLog('error', showPlainly(outcomeWords(outcome)));
   } catch (thrown) {
     await offerLog('error', `${titleOfRequest(record, 160)}: ${faultWords(thrown)}`);
   } finally {
