@@ -16,7 +16,7 @@ import type { ToldElsewhere } from '#kernel/ports/sink';
 import type { Store } from '#kernel/ports/store';
 import { asIs, asListed, joined, type Message, plural, say } from '#kernel/text/message';
 import { type AlarmParts, agreementFindings, type TrailWatch } from './alarms.ts';
-import { type Attempts, attemptFindings, spoolFindings } from './attempts/attempts.ts';
+import { type Attempts, openFindings, spoolFindings } from './attempts/attempts.ts';
 import type { ConnectedClusters } from './clusters/connect-clusters.ts';
 import { suggestionFindings } from './clusters/suggestions.ts';
 import { lostTags } from './clusters/tag-memory.ts';
@@ -72,7 +72,7 @@ export async function doctor(parts: DoctorParts, signal: AbortSignal): Promise<r
   ]);
   const [node, ...here] = await ofThisProcess(parts);
   return [
-    ...(await attemptFindings(parts.attempts.ofPeople)),
+    ...(await openFindings(parts.attempts.ofPeople)),
     ...(node === undefined ? [] : [node]),
     ...findings.flat(),
     ...noCluster(parts.config),

@@ -30,7 +30,7 @@ import type { Store } from '#kernel/ports/store';
 import { say } from '#kernel/text/message';
 import type { SharedSettings } from '#kernel/wire';
 import { announce } from './announce.ts';
-import { attemptFindings } from './attempts/attempts.ts';
+import { attemptFindings, openFindings } from './attempts/attempts.ts';
 import { allTools, catalog, describeTools } from './catalog.ts';
 import type { Config } from './config/config.ts';
 import { type LiveSettings, liveRules } from './config/live-settings.ts';
@@ -93,7 +93,7 @@ async function remoteApp(link: ServiceLink, options: Omit<RemoteOptions, 'socket
     ...{ approvals, security: remoteSecurity(link, ask), audit: remoteTrail(ask) },
     ...{ live: remoteLists(link, ask), plans: remotePlans(link, ask), attempts, policy: remotePolicy(link, ask) },
     doctor: async (signal) => [
-      ...[...(await attemptFindings(attempts)), ...(await serviceFindings(link, signal))],
+      ...[...(await openFindings(attempts)), ...(await serviceFindings(link, signal))],
       ...unusedFindings(options.config),
       ...(await local.doctor(signal)),
     ],

@@ -4,6 +4,7 @@
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
 import { isMissing, startOf } from '#files/process-life';
 import type { AttemptList, ControlResult, Finding } from '#kernel/app';
 import {
@@ -122,7 +123,8 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
       return later && standingOf(later);
     },
     ...{ process: own, spool, notBegun: doubted.add },
-    ofPeople: { list: () => listed(audit, standingOf), seen: (call, by) => markSeen(audit, call, by) },
+    // Who asks at the command line may have nothing that stays and would look every minute.
+    ofPeople: listOf(audit, standingOf, async () => (timers.length > 0 ? undefined : atMost(quietly(), closing.signal))),
     async close() {
       closing.abort();
       for (const timer of timers) clearTimeout(timer);
@@ -180,7 +182,7 @@ function createSettler(deps: SettlerDeps): Settler {
     const gone = performance.now() - (goneSince.get(call) ?? performance.now());
     if (!goneSince.has(call)) goneSince.set(call, performance.now());
     const look = await looked(attempt);
-    if ('end' in look && look.end === 'not_done' && gone < underWay) return true;
+    if (mayArrive(look, begun) && gone < underWay) return true;
     const inAll = now() - Date.parse(begun.time);
     const found = endOf(look, inAll > times.giveUp || (gone > times.tryAgain && !('goesOn' in look)));
     if (found === undefined) return 'goesOn' in look;
@@ -197,6 +199,11 @@ function createSettler(deps: SettlerDeps): Settler {
         return false;
       }),
   };
+}
+
+/** Whether what nothing was seen of may still reach a cluster. A workspace is changed by the process itself, which is gone. */
+function mayArrive(look: Look, { attributes }: Attempt['begun']): boolean {
+  return 'end' in look && look.end === 'not_done' && attributes['workspace'] === undefined;
 }
 
 function logFound(begun: Attempt['begun'], { end, message }: Found, log: Log): void {
@@ -230,6 +237,15 @@ export function openAttempts(
       return api === undefined || tokenId === undefined ? undefined : { api, tokenId };
     },
   });
+}
+
+/** Clusters that do not answer are not waited for one after the other. Never rejects. */
+async function atMost(looked: Promise<void>, signal: AbortSignal): Promise<void> {
+  await Promise.race([looked, pause(times.ask, undefined, { ref: false, signal }).catch(() => undefined)]);
+}
+
+function listOf(audit: AuditLog, standingOf: (attempt: Attempt) => AttemptStanding, look: () => Promise<void>): AttemptList {
+  return { list: () => look().then(() => listed(audit, standingOf)), seen: (call, by) => markSeen(audit, call, by) };
 }
 
 /** Those before the rest that nobody could resolve. */
@@ -289,21 +305,32 @@ export function spoolFindings({ spool }: Pick<Attempts, 'spool'>): readonly Find
   return found === undefined ? [] : [found];
 }
 
-/** For `doctor` and the alarms. Never rejects. */
-export async function attemptFindings({ list }: Pick<AttemptList, 'list'>): Promise<readonly Finding[]> {
+/** For `doctor`: also what is being looked up, which may be all that anybody hears of it where nothing stays. Never rejects. */
+export async function openFindings(attempts: Pick<AttemptList, 'list'>): Promise<readonly Finding[]> {
+  return findingsOf(attempts, ['unknown', 'looking']);
+}
+
+/** For the alarms. Never rejects. */
+export async function attemptFindings(attempts: Pick<AttemptList, 'list'>): Promise<readonly Finding[]> {
+  return findingsOf(attempts, ['unknown']);
+}
+
+async function findingsOf({ list }: Pick<AttemptList, 'list'>, standings: readonly AttemptStanding[]): Promise<readonly Finding[]> {
   try {
     const open = await list();
     return open
-      .filter(({ standing }) => standing === 'unknown')
+      .filter(({ standing }) => standings.includes(standing))
       .slice(0, 20)
-      .map(
-        (view): Finding => ({
-          topic: unknownTopic,
-          state: 'warning',
-          message: `nobody knows what came of ${attemptWords(view)}`,
-          remedy: `${view.next ?? 'look at the target'}; then \`banksman attempts seen ${view.call}\``,
-        }),
-      );
+      .map((view): Finding => {
+        const looking = 'a window, an MCP server or the service looks it up every minute; `banksman attempts list` says how it stands';
+        const remedy = `${view.next ?? 'look at the target'}; then \`banksman attempts seen ${view.call}\``;
+        const isUnknown = view.standing === 'unknown';
+        return {
+          ...{ topic: unknownTopic, state: 'warning' },
+          message: `${isUnknown ? 'nobody knows' : 'its process is gone, and it is not known yet,'} what came of ${attemptWords(view)}`,
+          remedy: isUnknown ? remedy : looking,
+        };
+      });
   } catch {
     // The store says so itself.
     return [];

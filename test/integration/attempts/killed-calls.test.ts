@@ -106,6 +106,11 @@ describe('a killed call', { timeout: 120_000 }, () => {
     } finally {
       vi.useRealTimers();
     }
+    const findings = await app.doctor(AbortSignal.timeout(30_000));
+    expect(findings[0]).toMatchObject({
+      topic: 'outcome unknown',
+      message: expect.stringContaining('not known yet, what came of stop_vm'),
+    });
     const told = await untilTold(app, id, (outcome) => outcome !== 'unknown', caller);
     expect(told).toMatchObject({ result: { outcome: 'not_done' }, message: expect.stringContaining('the call was not done') });
     expect(stops()).toEqual([]);

@@ -43,6 +43,31 @@ it.runIf(canSandbox)(
 );
 
 it.runIf(canSandbox)(
+  'a command that was killed is looked up by who asks at the command line, where nothing stays that would',
+  { timeout: 300_000 },
+  async () => {
+    const world = await startWorld();
+    try {
+      const workspace = join(dirname(world.stateDir), 'ws');
+      mkdirSync(workspace);
+      const child = createCaller(world, {}, workspace).start('run_command', { command: 'echo x > made; sleep 100', timeout_ms: 100_000 });
+      const exit = once(child, 'exit');
+      const app = await world.open({}, workspace, bundleVersion);
+      while ((await app.attempts.list()).length === 0 && child.exitCode === null) await sleep(20);
+      expect(await app.attempts.list()).toEqual([expect.objectContaining({ tool: 'run_command', standing: 'running' })]);
+      child.kill('SIGKILL');
+      await exit;
+      expect(await app.attempts.list()).toEqual([]);
+      expect(await app.audit.tail(1)).toEqual([
+        expect.objectContaining({ name: 'attempt.resolved', attributes: expect.objectContaining({ end: 'not_done' }) }),
+      ]);
+    } finally {
+      await world.close();
+    }
+  },
+);
+
+it.runIf(canSandbox)(
   'a command of which the trail holds a part is not said to be not done while its run is in the journal',
   { timeout: 300_000 },
   async () => {
