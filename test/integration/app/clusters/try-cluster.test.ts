@@ -10,6 +10,7 @@ import { apiPort, checkProxmox, lookAtHostKey, lookAtNode, tryCluster, trySsh, w
 import { type DemoCluster, demoTokens, startDemoCluster } from '#demo/index';
 import { demoSeed } from '#demo/initial-state';
 import type { JsonObject } from '#kernel/json';
+import { english } from '#kernel/text/message';
 import { closedPort, startPve } from '../../connectors/pve-server.ts';
 import { startLanCluster } from './lan-cluster.ts';
 
@@ -104,7 +105,7 @@ async function plainServer(answers = true): Promise<string> {
 describe('a token', () => {
   it('is tried, and its rights are said by groups of tools', async () => {
     const { message, rights } = await (await open()).look(soon());
-    expect(message).toMatch(/^Proxmox VE \S+, quorate, 3 of 3 nodes online$/);
+    expect(english(message)).toMatch(/^Proxmox VE \S+, quorate, 3 of 3 nodes online$/);
     expect(rights.may).toContain('power');
     expect(rights.lacks.map(({ group }) => group)).toEqual(['updates']);
   });
@@ -117,7 +118,7 @@ describe('a token', () => {
 
   it('that holds nothing is let in, and everything is named as missing', async () => {
     const { message, rights } = await (await open('nobody')).look(soon());
-    expect(message).toContain('holds no privilege on any path');
+    expect(english(message)).toContain('holds no privilege on any path');
     expect(rights.may).toEqual([]);
   });
 
@@ -278,7 +279,7 @@ describe('a cluster as it is in a network', () => {
   it('is reached by IPv6; its other nodes at addresses of their own on the same port', async () => {
     const { secret, overIpv6, port } = await lan();
     const { cluster, trial } = await trialAt(`https://${overIpv6}`, secret);
-    expect((await trial.look(soon())).message).toContain('3 of 3 nodes online');
+    expect(english((await trial.look(soon())).message)).toContain('3 of 3 nodes online');
     const others = await trial.otherNodes(soon());
     const found = await Promise.all(others.map((other) => lookAtNode(other, apiPort(cluster), soon())));
     expect(found.map(({ shows }) => shows)).toEqual(['same', 'same']);
