@@ -43,7 +43,7 @@ export const bundles = [
         // A window starts with everything that a person can look at and press, and nothing of what a call takes.
         never: [
           /node_modules\//,
-          /^src\/(?!hosts\/vscode\/|kernel\/|approval\/|identity\/|execution\/sandbox\/|app\/)/,
+          /^src\/(?!hosts\/vscode\/|kernel\/|approval\/|identity\/|execution\/sandbox\/|files\/folder-owner\.ts$|app\/)/,
           // Pages are loaded by whoever opens the first.
           /^src\/hosts\/vscode\/(?:details\/details-page|activity\/activity-p|policy\/policy-p|first-run\/doctor-p|cluster-view\/guest-p)/,
         ],
@@ -104,7 +104,7 @@ export const bundles = [
     program: false,
     budget: 480_000,
     forbidden: [
-      /^src\/(?!files\/make-folder\.ts$|kernel\/|audit\/|stores\/|connectors\/telemetry\/|app\/sinks\/|app\/config\/(?:private-file|paths)\.ts$)/,
+      /^src\/(?!files\/(?:folder-owner|make-folder)\.ts$|kernel\/|audit\/|stores\/|connectors\/telemetry\/|app\/sinks\/|app\/config\/(?:private-file|paths)\.ts$)/,
       /node_modules\/ssh2\//,
     ],
   },
@@ -126,7 +126,7 @@ export const bundles = [
     program: false,
     budget: 200_000,
     forbidden: [
-      /^src\/(?!files\/make-folder\.ts$|kernel\/|stores\/|audit\/|approval\/|app\/store\/store-worker\.ts$)/,
+      /^src\/(?!files\/(?:folder-owner|make-folder)\.ts$|kernel\/|stores\/|audit\/|approval\/|app\/store\/store-worker\.ts$)/,
       /node_modules\/(?:ssh2|undici)\//,
     ],
   },

@@ -5,6 +5,7 @@ import { type CallApprovals, createApprovals } from '#approval/approvals';
 import type { ConsumeResult } from '#approval/consume-grant';
 import { type Changes, createAnswerDesk, createChangeDesk } from '#approval/passkey-desk';
 import { systemClock } from '#execution/deadline';
+import { isForService } from '#files/folder-owner';
 import { createStanding } from '#identity/standing';
 import type { App, Approvals, AuditTrail, ConfigAgreement, HostConfig } from '#kernel/app';
 import type { PasskeyDesk } from '#kernel/approval/passkey';
@@ -15,6 +16,7 @@ import type { Log } from '#kernel/ports/log';
 import type { RequestStore } from '#kernel/ports/request-store';
 import type { ToldElsewhere } from '#kernel/ports/sink';
 import type { Store } from '#kernel/ports/store';
+import { english } from '#kernel/text/message';
 import type { SecurityLevel } from '#kernel/tiers';
 import type { SharedSettings } from '#kernel/wire';
 import type { PipelineDeps } from '#pipeline/deps';
@@ -34,7 +36,6 @@ import { createApproverReader } from './config/config-file.ts';
 import { createLiveSettings, type LiveSettings, type LiveSettingsParts } from './config/live-settings.ts';
 import { createPauseMemory } from './config/pause-memory.ts';
 import { uselessTiers } from './config/policy-settings.ts';
-import { isForService } from './config/private-file.ts';
 import { doctor, laterPolicyView } from './load-later.ts';
 import { createEnrolDesk } from './people/enrolments.ts';
 import { createHeldAnswers, type HeldAnswers, type HeldDeps } from './people/held.ts';
@@ -48,7 +49,7 @@ import type { PolicyViewParts } from './replay/policy-view.ts';
 import { startSinks } from './sinks/start-sinks.ts';
 import { auditTrail } from './store/audit-export.ts';
 import { groupReads, type ReadGroups } from './store/group-reads.ts';
-import { openStore } from './store/open-store.ts';
+import { missingWords, openStore } from './store/open-store.ts';
 import type { LogKeyPlace } from './store/trail-log.ts';
 import { createTrailMemory, type TrailMemory } from './store/trail-memory.ts';
 import { startWitnessing } from './witness/witnesses.ts';
@@ -76,6 +77,8 @@ export interface AppOptions extends Pick<PlanHome, 'handOver'>, Pick<PolicyViewP
   readonly version: string;
   /** The process lasts longer than one call: it follows what earlier ones left behind. */
   readonly stays?: boolean;
+  /** It only looks: where there is no store, root makes none for a service. */
+  readonly looks?: boolean;
   /** Path of the bundled worker: the store then stays off this thread. */
   readonly storeWorker?: string;
   /** Where `workspace.root` counts from; absent: there is no workspace. */
@@ -320,6 +323,10 @@ async function closeAll(
 
 async function rememberTrail({ configFile, stateDir, log }: AppOptions, store: Store): Promise<TrailMemory> {
   const memory = createTrailMemory({ configFile, stateDir }, store);
+  if (store.isMissing) {
+    log.warn(english(missingWords(store)));
+    return memory;
+  }
   await memory.tellLoss(log);
   await memory.keep();
   return memory;

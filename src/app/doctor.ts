@@ -27,7 +27,8 @@ import { limitFindings, protectedListOf, uselessTiers } from './config/policy-se
 import { failedFinding, finding } from './finding.ts';
 import { approverFindings } from './people/approver-findings.ts';
 import { snapshotFindings } from './plans/kept-snapshots.ts';
-import { openStoreFindings, roomFindings, securityFindings, timeFindings, writeFinding } from './store/store-findings.ts';
+import { missingRemedy, missingWords } from './store/open-store.ts';
+import { foreignFindings, openStoreFindings, roomFindings, securityFindings, timeFindings, writeFinding } from './store/store-findings.ts';
 import type { TrailMemory } from './store/trail-memory.ts';
 import { witnessFindings } from './witness/witnesses.ts';
 
@@ -188,13 +189,14 @@ async function storeFindings({ config, stateDir, store, memory, workspaceBase }:
   const isEmbedded = config.store.startsWith('sqlite:');
   const folder = isEmbedded ? path.dirname(store.location) : stateDir;
   return [
-    ...(await pendingFindings(store)),
+    ...(store.isMissing ? [missingFinding(store, lost)] : await pendingFindings(store)),
     ...(isEmbedded ? openStoreFindings(store.location) : []),
+    ...foreignFindings(stateDir),
     writeFinding(folder),
     // The journal of what commands change is on the workspace's own disk.
     ...roomFindings([folder, stateDir, ...(workspaceBase === undefined ? [] : [path.resolve(workspaceBase, config.workspace.root)])]),
     ...(await timeFindings(store.care)),
-    lost ?? (await probe('audit', async () => trailState(store.audit))),
+    ...(lost === undefined ? await trailFindings(store) : [lost]),
     ...(await witnessFindings({ witnesses: config.witnesses ?? [], stateDir })),
   ];
 }
@@ -216,6 +218,15 @@ async function pendingFindings(store: Store): Promise<readonly Finding[]> {
   if (missing === 0) return [found];
   const remedy = say`find out who can write to the store, or what damaged it; such a request can be neither approved nor denied, and leaves when its time is over. \`banksman audit tail\` shows the requests that were made`;
   return [finding(found.topic, 'warning', found.words?.message ?? found.message, remedy)];
+}
+
+/** Before the service ran for the first time there is nothing to miss. */
+function missingFinding(store: Store, lost: Finding | undefined): Finding {
+  return finding('store', lost === undefined ? 'warning' : 'failed', missingWords(store), missingRemedy);
+}
+
+async function trailFindings({ audit, isMissing }: Store): Promise<readonly Finding[]> {
+  return isMissing ? [] : [await probe('audit', async () => trailState(audit))];
 }
 
 /** Up to so many records `doctor` reads all of the trail: well under a second. */

@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { asOwnerNow } from '#files/folder-owner';
 import type { Finding } from '#kernel/app';
 import { attemptAfter, callOf } from '#kernel/attempt';
 import { type AuditDraft, auditEventNames } from '#kernel/audit-event';
@@ -163,8 +164,10 @@ function setAside(file: string, log: Log): void {
 
 function makeReserve(folder: string, reserve: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    writeFileSync(reserve, Buffer.alloc(reserveBytes, 1), { mode: 0o600, flag: 'wx', flush: true });
+    asOwnerNow(folder, () => {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      writeFileSync(reserve, Buffer.alloc(reserveBytes, 1), { mode: 0o600, flag: 'wx', flush: true });
+    });
   } catch {
     // It is there, or there is no room for it now.
   }

@@ -10,11 +10,12 @@ export interface OpenPlace {
   readonly remedy: string;
 }
 
-/** Empty where there is no such file, and on Windows, which has no such modes. LIMIT: access lists are seen as far as they show in the group's bits. */
-export function openPlaces(file: string): readonly OpenPlace[] {
+/** @param service user id of a service that the file is for. Empty where there is no such file, and on Windows, which has no such modes. LIMIT: access lists are seen as far as they show in the group's bits. */
+export function openPlaces(file: string, service?: number): readonly OpenPlace[] {
   if (process.getuid === undefined || !existsSync(file)) return [];
+  const mine = [0, process.getuid(), service];
   return placesOf(file).flatMap((place) => {
-    const flaw = openTo(place);
+    const flaw = openTo(place, mine);
     return flaw === undefined ? [] : [{ place, ...flaw }];
   });
 }
@@ -25,10 +26,9 @@ function placesOf(file: string): readonly string[] {
   return [...new Set([...above(path.resolve(file)), ...above(realpathSync(file))])];
 }
 
-function openTo(place: string): { readonly why: string; readonly remedy: string } | undefined {
+function openTo(place: string, mine: readonly (number | undefined)[]): { readonly why: string; readonly remedy: string } | undefined {
   const { uid, gid, mode } = statSync(place);
-  if (uid !== 0 && uid !== process.getuid?.())
-    return { why: `belongs to another user (${uid})`, remedy: `chown it: \`chown ${osUser().username} ${place}\`` };
+  if (!mine.includes(uid)) return { why: `belongs to another user (${uid})`, remedy: `chown it: \`chown ${osUser().username} ${place}\`` };
   // In a sticky directory nobody removes or renames what is another's.
   if ((mode & 0o1000) !== 0 && statSync(place).isDirectory()) return undefined;
   if ((mode & 0o002) !== 0) return { why: 'may be written by every user of this machine', remedy: `\`chmod o-w ${place}\`` };

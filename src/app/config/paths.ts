@@ -3,13 +3,27 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { dirname, isAbsolute, join, parse, resolve, win32 } from 'node:path';
+import { isForService } from '#files/folder-owner';
 import { Fault } from '#kernel/errors';
 import { say } from '#kernel/text/message';
 
 /** `$XDG_STATE_HOME/banksman`, else `~/.local/state/banksman` (Windows: `%LOCALAPPDATA%\banksman`). */
 export function defaultStateDir(): string {
-  if (isServiceRoot()) return serviceStateDir;
+  return isServiceRoot() ? serviceStateDir : ownStateDir();
+}
+
+function ownStateDir(): string {
   return join(xdg('XDG_STATE_HOME', 'LOCALAPPDATA', '.local/state'), 'banksman');
+}
+
+/**
+ * Where the journal of runs, the sandbox and the agents' own directories are. Tools of the workspace run as who calls them, so root's are root's own
+ * where the state is a service's: that one's user has no use for them, and a sandbox of root's sees nothing in a folder of another's.
+ */
+export function workspaceStateDir(stateDir: string): string {
+  if (!isForService(stateDir)) return stateDir;
+  const own = [ownStateDir(), join(osUser().homedir, '.local/state/banksman')];
+  return own.find((place) => !isForService(place)) ?? stateDir;
 }
 
 /** `$XDG_CONFIG_HOME/banksman/config.json`, else `~/.config/banksman/config.json` (Windows: `%APPDATA%`). */

@@ -4,7 +4,8 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { PauseMemory, SeenPauses } from '#approval/standing-pause';
-import { isForService, readPrivateFile, replacePrivateFile } from './private-file.ts';
+import { isForService } from '#files/folder-owner';
+import { readPrivateFile, replacePrivateFile } from './private-file.ts';
 
 const time = z.number().int().nonnegative();
 const seenSchema = z.strictObject({

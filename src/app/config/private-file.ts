@@ -1,9 +1,22 @@
 /** Files that only this user may read and write: whole or not at all. */
 
 import { randomBytes } from 'node:crypto';
-import { constants, statSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { chmod, link, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { asOwnerNow, ownerOf } from '#files/folder-owner';
 import { makeFolder } from '#files/make-folder';
 import { Fault } from '#kernel/errors';
 import { say } from '#kernel/text/message';
@@ -11,7 +24,7 @@ import { say } from '#kernel/text/message';
 /** Written beside, synced, then linked to its name; the folder is made 0700. False: there is one of that name already. */
 export async function writePrivateFile(folder: string, name: string, text: string): Promise<boolean> {
   try {
-    await place(folder, name, text, link);
+    await place(folder, name, text, { now: linkSync, later: link });
     return true;
   } catch (thrown) {
     if (hasErrorCode(thrown, 'EEXIST')) return false;
@@ -21,7 +34,7 @@ export async function writePrivateFile(folder: string, name: string, text: strin
 
 /** As `writePrivateFile`, in the place of one that is there: readers see the old text or the new one. */
 export async function replacePrivateFile(folder: string, name: string, text: string | Uint8Array): Promise<void> {
-  await place(folder, name, text, rename);
+  await place(folder, name, text, { now: renameSync, later: rename });
 }
 
 /** A name in a folder outlasts a loss of power only once the folder is on the disk, too. Windows opens no folders, and keeps names by itself. */
@@ -35,82 +48,74 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-async function place(folder: string, name: string, text: string | Uint8Array, put: typeof rename): Promise<void> {
+/** How a file gets its name. */
+interface Put {
+  now(from: string, to: string): void;
+  later(from: string, to: string): Promise<void>;
+}
+
+async function place(folder: string, name: string, text: string | Uint8Array, put: Put): Promise<void> {
   const temporary = join(folder, `.${name}-${randomBytes(6).toString('hex')}.tmp`);
+  const file = join(folder, name);
+  if (ownerOf(folder) !== undefined) return asOwnerNow(folder, () => placeNow({ folder, temporary, file }, text, put));
   makeFolder(folder);
   await chmod(folder, 0o700);
   try {
     await writeSynced(temporary, text);
-    await put(temporary, join(folder, name));
+    await put.later(temporary, file);
   } finally {
     await rm(temporary, { force: true });
   }
 }
 
+interface Places {
+  readonly folder: string;
+  readonly temporary: string;
+  readonly file: string;
+}
+
+/** By root in a service's folder: as its owner, and so that nothing else is done as that user meanwhile. */
+function placeNow({ folder, temporary, file }: Places, text: string | Uint8Array, put: Put): void {
+  makeFolder(folder);
+  chmodSync(folder, 0o700);
+  try {
+    const descriptor = openSync(temporary, 'wx', 0o600);
+    try {
+      writeFileSync(descriptor, text);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    put.now(temporary, file);
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
 /**
- * The text of such a file; undefined where there is none.
+ * The text of such a file; undefined where there is none. Root reads in another user's folder as that user.
  * @throws {Fault} `not_private` where it is a link, or somebody else owns it or may write it: then it says what others want
  */
 export async function readPrivateFile(file: string): Promise<string | undefined> {
   try {
-    const handle = await open(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
-    try {
-      const { uid, mode } = await handle.stat();
-      // Windows has neither; its profile folder is the user's own.
-      const foreign = process.geteuid !== undefined && (uid !== process.geteuid() || (mode & 0o022) !== 0);
-      if (foreign) throw new Fault('not_private', say`${file} belongs to another user or may be written by others`);
-      return await handle.readFile('utf8');
-    } finally {
-      await handle.close();
-    }
+    return asOwnerNow(dirname(file), () => readOwn(file));
   } catch (thrown) {
     if (hasErrorCode(thrown, 'ENOENT')) return undefined;
     throw hasErrorCode(thrown, 'ELOOP') ? new Fault('not_private', say`${file} is a link`) : thrown;
   }
 }
 
-/**
- * Does `work` as the user to whom `folder` (or the nearest directory above it) belongs, where root calls: root then neither leaves files that the
- * service cannot read, nor follows a link that the service's user made with root's rights. For one thing at a time: it is the process that changes.
- */
-export async function asOwnerOf<T>(folder: string, work: () => Promise<T>): Promise<T> {
-  const owner = ownerOf(folder);
-  if (owner === undefined || process.seteuid === undefined || process.setegid === undefined) return work();
-  process.setegid(owner.gid);
-  process.seteuid(owner.uid);
+function readOwn(file: string): string {
+  const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
   try {
-    return await work();
+    const { uid, mode } = fstatSync(descriptor);
+    // Windows has neither; its profile folder is the user's own.
+    const foreign = process.geteuid !== undefined && (uid !== process.geteuid() || (mode & 0o022) !== 0);
+    if (foreign) throw new Fault('not_private', say`${file} belongs to another user or may be written by others`);
+    return readFileSync(descriptor, 'utf8');
   } finally {
-    process.seteuid(0);
-    process.setegid(0);
+    closeSync(descriptor);
   }
-}
-
-/** Within `asOwnerOf`: does `work` as who called it, for what lies among the caller's own files. Else the same as `work`. */
-export async function asCaller<T>(work: () => T | Promise<T>): Promise<T> {
-  const [uid, gid] = [process.geteuid?.() ?? 0, process.getegid?.() ?? 0];
-  if (uid === 0 || process.getuid?.() !== 0 || process.seteuid === undefined || process.setegid === undefined) return work();
-  process.seteuid(0);
-  process.setegid(0);
-  try {
-    return await work();
-  } finally {
-    process.setegid(gid);
-    process.seteuid(uid);
-  }
-}
-
-/** Whether root works here for a service that runs as another user. */
-export function isForService(stateDir: string): boolean {
-  return ownerOf(stateDir) !== undefined;
-}
-
-/** undefined: nobody but who calls. */
-function ownerOf(folder: string): { readonly uid: number; readonly gid: number } | undefined {
-  if (process.geteuid?.() !== 0) return undefined;
-  const found = statSync(folder, { throwIfNoEntry: false });
-  if (found === undefined) return dirname(folder) === folder ? undefined : ownerOf(dirname(folder));
-  return found.uid === 0 ? undefined : { uid: found.uid, gid: found.gid };
 }
 
 async function writeSynced(file: string, text: string | Uint8Array): Promise<void> {

@@ -14,7 +14,7 @@ import { type CreationOptions, type Enrolment, type EnrolRefusal, type PasskeyDe
 import { displays } from '#kernel/approval/security';
 import { Fault, reasonMessage } from '#kernel/errors';
 import { say } from '#kernel/text/message';
-import { asOwnerOf, readPrivateFile, writePrivateFile } from '../config/private-file.ts';
+import { readPrivateFile, writePrivateFile } from '../config/private-file.ts';
 
 /** In ms. */
 export const enrolmentLifeMs = 600_000;
@@ -70,7 +70,7 @@ export async function openEnrolment(
   const offer: Offer = { version: 1, name, person, display, origin, known: [...known], expiresAt: Date.now() + lifeMs };
   const files = filesOf(link);
   try {
-    const isWritten = await asOwnerOf(stateDir, () => writePrivateFile(folder, files.offer, JSON.stringify(offer)));
+    const isWritten = await writePrivateFile(folder, files.offer, JSON.stringify(offer));
     if (!isWritten) throw new Error('there is such a link already');
   } catch (thrown) {
     throw new Fault('enrolment_not_writable', say`${folder}: cannot be written: ${reasonMessage(thrown)}`, { cause: thrown });
@@ -80,7 +80,7 @@ export async function openEnrolment(
     expiresAt: offer.expiresAt,
     answer: async (signal) => {
       while (Date.now() < offer.expiresAt) {
-        const answer = await asOwnerOf(stateDir, () => readJson(join(folder, files.answer), answerSchema));
+        const answer = await readJson(join(folder, files.answer), answerSchema);
         if (answer !== undefined) return pinOf(offer, answer);
         await sleep(pollMs, undefined, { signal });
       }
@@ -88,7 +88,7 @@ export async function openEnrolment(
     },
     close: async () => {
       const remove = (file: string) => rm(join(folder, file), { force: true });
-      await asOwnerOf(stateDir, () => Promise.all([remove(files.offer), remove(files.answer)]));
+      await Promise.all([remove(files.offer), remove(files.answer)]);
     },
   };
 }

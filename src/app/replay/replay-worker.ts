@@ -1,7 +1,7 @@
 /** The thread of a replay (`dist/replay-worker.cjs`): it opens the store for itself and asks its starter what clusters say. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { faultData, faultFrom, toFault } from '#kernel/errors';
-import { openStore } from '../store/open-store.ts';
+import { openExistingStore } from '../store/open-store.ts';
 import { type FromReplay, type ReplayTask, runReplay, type ToReplay } from './policy-view.ts';
 
 const post = (message: FromReplay): void => parentPort?.postMessage(message);
@@ -32,7 +32,7 @@ function read(cluster: string, method: string, values: readonly unknown[]): Prom
 }
 
 async function work(task: ReplayTask): Promise<void> {
-  const store = await openStore({ config: task.before.config, stateDir: task.stateDir });
+  const store = await openExistingStore({ config: task.before.config, stateDir: task.stateDir });
   try {
     const { signal } = new AbortController();
     const onProgress = (progress: { readonly records: number; readonly of?: number }) => post({ kind: 'progress', ...progress });

@@ -1,4 +1,5 @@
 /** Whether the trail is told elsewhere, by whom, and to which sinks. What tells it is loaded only where there are any. */
+import { isForService } from '#files/folder-owner';
 import type { Finding } from '#kernel/app';
 import { reasonOf } from '#kernel/errors';
 import type { AuditLog } from '#kernel/ports/audit-log';
@@ -8,7 +9,6 @@ import type { ToldElsewhere } from '#kernel/ports/sink';
 import { catalog } from '../catalog.ts';
 import type { Config } from '../config/config.ts';
 import { createApproverReader } from '../config/config-file.ts';
-import { isForService } from '../config/private-file.ts';
 import { type SinkConfig, sinkName } from './sink-schema.ts';
 
 export interface SinkOptions {

@@ -25,7 +25,7 @@ import { openDamagedTrail } from '#stores/sqlite/open-damaged-trail';
 import type { Config } from '../config/config.ts';
 import { checkpointsIn } from '../witness/witness.ts';
 import { sendCheckpoints, type WitnessParts } from '../witness/witnesses.ts';
-import { embeddedFile, openStore, type StoreOptions } from './open-store.ts';
+import { embeddedFile, openExistingStore, type StoreOptions } from './open-store.ts';
 import { type LogKeyOptions, trailLog } from './trail-log.ts';
 
 const hex = z.string().regex(/^[a-f0-9]{64}$/);
@@ -64,7 +64,7 @@ export async function exportAudit(
   write: (line: string) => Promise<void>,
   signer: Signer | undefined,
 ): Promise<ExportSeal> {
-  const store = await openStore(options);
+  const store = await openExistingStore(options);
   try {
     const { records, ends } = await reading(store.audit);
     const sum = createHash('sha256');

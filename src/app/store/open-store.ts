@@ -1,9 +1,14 @@
 /** The store that the configuration names. */
-import { join } from 'node:path';
+import { existsSync, lstatSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { seal } from '#audit/seal';
+import { asOwnerOf, isForService, ownerOf } from '#files/folder-owner';
 import { Fault } from '#kernel/errors';
 import type { PersonaLedger } from '#kernel/ports/persona-ledger';
 import type { LocalStore, Store } from '#kernel/ports/store';
+import { type Message, say } from '#kernel/text/message';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
 import type { Config } from '../config/config.ts';
 import { expandPath } from '../config/paths.ts';
@@ -15,18 +20,62 @@ export interface StoreOptions {
   readonly stateDir: string;
   /** Path of the bundled worker; absent: on this thread. */
   readonly storeWorker?: string;
+  /** Whoever asks only looks: where root does so for a service that has no store, none is made for it. */
+  readonly looks?: boolean;
 }
 
 /** File of the embedded store in the state directory. */
 const storeFileName = 'banksman.db';
 
-/** @throws {Fault} `store_…` with the place and the remedy */
+/** Root's is the service's own: its user could not write one of root's. @throws {Fault} `store_…` with the place and the remedy */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { store: url } = options.config;
   if (!url.startsWith('sqlite:')) return engineOf(url).open(url, (file) => expandPath(file, options.stateDir));
   const file = embeddedFile(options);
-  return options.storeWorker === undefined ? openSqliteStore({ file, seal }) : openStoreInWorker({ worker: options.storeWorker, file });
+  if (options.looks === true && isForService(options.stateDir) && !existsSync(file)) return openMissing(file);
+  requireOwners(file);
+  const { storeWorker: worker } = options;
+  return asOwnerOf(dirname(resolve(file)), async () =>
+    worker === undefined ? openSqliteStore({ file, seal }) : openStoreInWorker({ worker, file }),
+  );
 }
+
+/** As an earlier root may have left it. */
+function requireOwners(file: string): void {
+  const owner = ownerOf(dirname(resolve(file)));
+  const found = lstatSync(file, { throwIfNoEntry: false });
+  if (owner === undefined || found === undefined || found.uid === owner.uid) return;
+  throw new Fault(
+    'store_read_only',
+    say`the store \`${file}\` belongs to another user than its folder, the service’s, who cannot write it`,
+    {
+      next: say`as root: \`chown ${owner.uid}:${owner.gid} ${file}*\``,
+    },
+  );
+}
+
+/** An empty one elsewhere, for as long as somebody looks. */
+async function openMissing(file: string): Promise<Store> {
+  const folder = await mkdtemp(join(tmpdir(), 'banksman-no-store-'));
+  const store = await openSqliteStore({ file: join(folder, storeFileName), seal });
+  const close = () => store.close().finally(() => rm(folder, { recursive: true, force: true }));
+  return { ...store, isMissing: true, location: file, close };
+}
+
+/** For who copies what is there. @throws {Fault} `store_missing` */
+export async function openExistingStore(options: StoreOptions): Promise<Store> {
+  const store = await openStore({ ...options, looks: true });
+  if (store.isMissing !== true) return store;
+  await store.close();
+  throw new Fault('store_missing', missingWords(store), { audience: 'user', next: missingRemedy });
+}
+
+/** For people. */
+export function missingWords({ location }: Pick<Store, 'location'>): Message {
+  return say`there is no store at ${location}`;
+}
+
+export const missingRemedy = say`the service makes one when it starts; where there was one, put a backup back: \`banksman store restore FILE\``;
 
 /** Where the embedded store is. */
 export function embeddedFile({ config, stateDir }: StoreOptions): string {
@@ -58,7 +107,7 @@ export async function openLedger(
 ): Promise<{ readonly ledger: PersonaLedger; close(): Promise<void> }> {
   if (store.personas !== undefined) return { ledger: store.personas, close: async () => undefined };
   try {
-    const local = await openSqliteStore({ file: join(stateDir, storeFileName), seal });
+    const local = await asOwnerOf(stateDir, () => openSqliteStore({ file: join(stateDir, storeFileName), seal }));
     return { ledger: local.personas, close: () => local.close() };
   } catch (thrown) {
     return { ledger: failingLedger(thrown), close: async () => undefined };

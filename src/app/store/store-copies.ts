@@ -2,10 +2,11 @@
 
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs';
-import { copyFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { seal } from '#audit/seal';
 import { verifyTrail } from '#audit/verify-trail';
+import { asCaller, asOwnerOf } from '#files/folder-owner';
 import { makeFolder } from '#files/make-folder';
 import type { ChainPoint } from '#kernel/audit-event';
 import { Fault, reasonMessage, reasonOf } from '#kernel/errors';
@@ -66,12 +67,15 @@ export async function lookAtBackup(backup: string): Promise<Copied> {
  * @param by `user:alice`
  */
 export async function restoreStore(backup: string, store: string, by: string): Promise<Restored> {
-  const copied = await lookAtBackup(backup);
+  return asOwnerOf(path.dirname(store), () => restoreAsOwner(backup, store, by));
+}
+
+async function restoreAsOwner(backup: string, store: string, by: string): Promise<Restored> {
+  const copied = await asCaller(() => lookAtBackup(backup));
   makeFolder(path.dirname(store));
   const temporary = `${store}.${randomBytes(6).toString('hex')}.tmp`;
   try {
-    closeSync(openSync(temporary, 'wx', 0o600));
-    await copyFile(backup, temporary);
+    await copyOfCallers(backup, temporary);
     await verified(temporary);
     sync(temporary);
     const before = await headOf(store);
@@ -82,6 +86,17 @@ export async function restoreStore(backup: string, store: string, by: string): P
     return { ...copied, head, before, setAside };
   } finally {
     rmSync(temporary, { force: true });
+  }
+}
+
+/** The backup may lie where only its caller looks. */
+async function copyOfCallers(backup: string, target: string): Promise<void> {
+  const source = await asCaller(() => open(backup, 'r'));
+  const copy = await open(target, 'wx', 0o600);
+  try {
+    await copy.writeFile(source.createReadStream({ autoClose: false }));
+  } finally {
+    await Promise.all([source.close(), copy.close()]);
   }
 }
 

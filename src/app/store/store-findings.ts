@@ -1,8 +1,9 @@
 /** What `doctor` finds where the store lives: whether it takes a record, what time it has, and what people set in it. */
 
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, lstatSync, openSync, readdirSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
 import path from 'node:path';
+import { asOwnerNow, ownerOf } from '#files/folder-owner';
 import type { Finding, SecuritySettings } from '#kernel/app';
 import type { Pause } from '#kernel/approval/security';
 import { faultMessage } from '#kernel/errors';
@@ -22,19 +23,23 @@ const probeBytes = 64 * 1024;
 export function writeFinding(folder: string): Finding {
   const file = path.join(folder, `.doctor-${randomBytes(6).toString('hex')}.tmp`);
   try {
-    const descriptor = openSync(file, 'wx', 0o600);
-    try {
-      const probe = randomBytes(probeBytes);
-      if (writeSync(descriptor, probe) < probeBytes) throw Object.assign(new Error('only a part was written'), { code: 'ENOSPC' });
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-      rmSync(file, { force: true });
-    }
+    asOwnerNow(folder, () => writeProbe(file));
     return finding('disk', 'ok', say`${folder} takes a record`);
   } catch (thrown) {
     const { why, remedy } = wordsFor((thrown as NodeJS.ErrnoException).code, thrown);
     return finding('disk', 'failed', say`${folder} takes no record: ${why}; every call that has to be written down is refused`, remedy);
+  }
+}
+
+function writeProbe(file: string): void {
+  const descriptor = openSync(file, 'wx', 0o600);
+  try {
+    const probe = randomBytes(probeBytes);
+    if (writeSync(descriptor, probe) < probeBytes) throw Object.assign(new Error('only a part was written'), { code: 'ENOSPC' });
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+    rmSync(file, { force: true });
   }
 }
 
@@ -74,12 +79,23 @@ export function roomFindings(folders: readonly string[]): readonly Finding[] {
 
 /** Who else may write the store's file, or a directory on the way to it, may put another store in its place. */
 export function openStoreFindings(file: string): readonly Finding[] {
-  return openPlaces(file).map(({ place, why, remedy }) => ({
+  return openPlaces(file, ownerOf(path.dirname(path.resolve(file)))?.uid).map(({ place, why, remedy }) => ({
     topic: 'store',
     state: 'failed',
     message: `${place} ${why}: they may change or replace the store, with what waits in it and its trail`,
     remedy,
   }));
+}
+
+/** What an earlier root left in a service's folder: its user can neither read nor write it. */
+export function foreignFindings(folder: string): readonly Finding[] {
+  const owner = ownerOf(folder);
+  if (owner === undefined) return [];
+  const foreign = readdirSync(folder).filter((name) => lstatSync(path.join(folder, name), { throwIfNoEntry: false })?.uid === 0);
+  if (foreign.length === 0) return [];
+  const message = say`in ${folder} belong to root, and not to the service's user: ${foreign.slice(0, 10).join(', ')}`;
+  const remedy = asIs(`chown -R ${owner.uid}:${owner.gid} ${foreign.map((name) => path.join(folder, name)).join(' ')}`);
+  return [finding('state', 'warning', message, remedy)];
 }
 
 const dayMs = 86_400_000;

@@ -11,7 +11,7 @@ import { Fault } from '#kernel/errors';
 import { canonicalJson, type JsonObject } from '#kernel/json';
 import type { AuditLog, TrailTree, TreeState } from '#kernel/ports/audit-log';
 import { say } from '#kernel/text/message';
-import { asOwnerOf, readPrivateFile, writePrivateFile } from '../config/private-file.ts';
+import { readPrivateFile, writePrivateFile } from '../config/private-file.ts';
 
 const keyFileName = 'log.key';
 
@@ -34,7 +34,7 @@ export interface LogKeyOptions {
 function logKeyFile(stateDir: string): LogKeyPlace {
   return {
     read: () => readPrivateFile(join(stateDir, keyFileName)),
-    keep: (pem) => asOwnerOf(stateDir, async () => void (await writePrivateFile(stateDir, keyFileName, pem))),
+    keep: async (pem) => void (await writePrivateFile(stateDir, keyFileName, pem)),
   };
 }
 

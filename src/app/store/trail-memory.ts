@@ -3,13 +3,14 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod';
 import { isChained } from '#audit/verify-trail';
+import { isForService } from '#files/folder-owner';
 import type { Finding } from '#kernel/app';
 import { Fault, toFault } from '#kernel/errors';
 import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
 import type { Log } from '#kernel/ports/log';
 import type { Store } from '#kernel/ports/store';
 import { say } from '#kernel/text/message';
-import { asCaller, isForService, replacePrivateFile } from '../config/private-file.ts';
+import { replacePrivateFile } from '../config/private-file.ts';
 
 /**
  * `at`: when it was looked at. `origin`: its tree's name, where it has one. Where each writer has a chain of its own also whose record it is, and from
@@ -74,17 +75,17 @@ export function createTrailMemory(places: MemoryPlaces, { audit, location }: Pic
     return record !== undefined && (record.sequence > seen.sequence || record.hash === seen.hash);
   };
   const lost = async (): Promise<Seen | undefined> => {
-    for (const seen of await seenNow()) if (!(await isSame(seen))) return seen;
+    for (const seen of seenNow()) if (!(await isSame(seen))) return seen;
     return undefined;
   };
-  const write = async (): Promise<void> => {
+  const write = async (everywhere?: boolean): Promise<void> => {
     const now = await newestOf(audit);
-    if (now !== undefined) await keepSeen(now);
+    if (now !== undefined) await keepSeen(now, everywhere);
   };
   return {
     keep: async () => {
       try {
-        const [seen] = await seenNow();
+        const [seen] = seenNow();
         if (seen !== undefined && (Date.now() - Date.parse(seen.at) < leastBetween || (await lost()))) return;
         if ((await audit.head())?.hash !== seen?.hash) await write();
       } catch {
@@ -99,7 +100,7 @@ export function createTrailMemory(places: MemoryPlaces, { audit, location }: Pic
       if (seen === undefined) return false;
       const { sequence, hash } = seen;
       await audit.append({ name: 'store.changed', attributes: { change: 'trail_accepted', by, before: { sequence, hash } } });
-      await write();
+      await write(true);
       if ((await lost()) === undefined) return true;
       throw new Fault('memory_not_kept', say`that it was accepted cannot be kept in ${folders.join(' and ')}`, {
         next: 'let this account write there, and accept it again',
@@ -111,25 +112,24 @@ export function createTrailMemory(places: MemoryPlaces, { audit, location }: Pic
 /** @param name the store's, in both files */
 function createMemoryFiles(places: MemoryPlaces, name: string) {
   const folders = [seenTrailsFolder(places.configFile), path.join(places.stateDir, 'seen-trails')];
-  // Root leaves nothing of its own in a service's directory.
-  const written = isForService(places.stateDir) ? folders.slice(0, 1) : folders;
-  /** The configuration's folder is the caller's own also where root works as the service's user. */
-  const inFolder = async <T>(folder: string, work: () => T | Promise<T>): Promise<T> => (folder === folders[0] ? asCaller(work) : work());
+  // What the service saw last, it writes itself.
+  const own = isForService(places.stateDir) ? folders.slice(0, 1) : folders;
   return {
     folders,
-    seenNow: async (): Promise<readonly Seen[]> => {
+    seenNow: (): readonly Seen[] => {
       const seen: Seen[] = [];
       for (const folder of folders) {
-        const { [name]: here } = await inFolder(folder, () => readSeen(folder));
+        const { [name]: here } = readSeen(folder);
         if (here !== undefined) seen.push(here);
       }
       return seen;
     },
-    keepSeen: async (now: Seen): Promise<void> => {
+    /** @param everywhere a person says so: what is known in either place goes */
+    keepSeen: async (now: Seen, everywhere = false): Promise<void> => {
       // One that cannot be written (a service's configuration) remembers nothing; the other one does.
-      for (const folder of written) {
-        const text = () => `${JSON.stringify({ ...readSeen(folder), [name]: now }, null, 2)}\n`;
-        await inFolder(folder, () => replacePrivateFile(folder, fileName, text())).catch(() => undefined);
+      for (const folder of everywhere ? folders : own) {
+        const text = `${JSON.stringify({ ...readSeen(folder), [name]: now }, null, 2)}\n`;
+        await replacePrivateFile(folder, fileName, text).catch(() => undefined);
       }
     },
   };

@@ -9,7 +9,7 @@ import { canonicalJson, type JsonObject } from '#kernel/json';
 import type { Checkpoint, TrailTree } from '#kernel/ports/audit-log';
 import { say } from '#kernel/text/message';
 import { hasErrorCode } from '../config/private-file.ts';
-import { openStore, type StoreOptions } from './open-store.ts';
+import { openExistingStore, type StoreOptions } from './open-store.ts';
 import { trailLog } from './trail-log.ts';
 
 /** Of an entry: its length is written in two bytes. */
@@ -30,7 +30,7 @@ export interface TilesWritten {
  * @throws {Fault} `no_tree`, `not_continued`, `audit_broken`
  */
 export async function writeTiles(options: StoreOptions, folder: string): Promise<TilesWritten> {
-  const store = await openStore(options);
+  const store = await openExistingStore(options);
   try {
     const { checkpoint, note } = await trailLog(store.audit, options).checkpoint();
     const { tree } = store.audit;

@@ -9,7 +9,7 @@ import type { Log } from '#kernel/ports/log';
 import { showPlainly } from '#kernel/text/text';
 import type { Config } from '../config/config.ts';
 import { expandPath } from '../config/paths.ts';
-import { asOwnerOf, readPrivateFile, replacePrivateFile } from '../config/private-file.ts';
+import { readPrivateFile, replacePrivateFile } from '../config/private-file.ts';
 import type { WitnessConfig } from '../config/witness-schema.ts';
 import { type Send, sendToFile, sendToGit, sendToTimestamp, sendToWitness } from './witness.ts';
 
@@ -171,7 +171,7 @@ async function readState(stateDir: string): Promise<State> {
 /** What cannot be kept is sent anew. */
 async function keepState({ stateDir, log }: WitnessParts, state: State): Promise<void> {
   try {
-    await asOwnerOf(stateDir, () => replacePrivateFile(stateDir, stateName, `${JSON.stringify(state, null, 2)}\n`));
+    await replacePrivateFile(stateDir, stateName, `${JSON.stringify(state, null, 2)}\n`);
   } catch (thrown) {
     log.warn(`audit: what the witnesses have cannot be kept: ${toFault(thrown).message}`);
   }

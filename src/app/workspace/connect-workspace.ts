@@ -25,7 +25,7 @@ import { isSecretPath } from '#policy/paths/secret-files';
 import { spoolFolder } from '../attempts/spool.ts';
 import { learnedCertificatesFolder } from '../clusters/connect-clusters.ts';
 import type { Config } from '../config/config.ts';
-import { expandPath } from '../config/paths.ts';
+import { expandPath, workspaceStateDir } from '../config/paths.ts';
 import { laterRunner } from '../load-later.ts';
 import { keyFolderOf } from '../people/approver-key-file.ts';
 import { mcpTokensFolder } from '../people/mcp-tokens.ts';
@@ -109,7 +109,8 @@ function refusingWorkspace(code: string, why: string): ConnectedWorkspace {
 }
 
 function connect(parts: WorkspaceParts, root: string, ledger: PersonaLedger): ConnectedWorkspace {
-  const { config, stateDir, configFile, log, editorRoot } = parts;
+  const { config, configFile, log, editorRoot } = parts;
+  const stateDir = workspaceStateDir(parts.stateDir);
   const workspace = openWorkspace({
     root,
     stateDir,
@@ -220,9 +221,12 @@ interface OwnPlacesParts {
  */
 function ownPlaces(parts: OwnPlacesParts, root: string): readonly string[] {
   const { stateDir, configFile, namedConfigFile } = parts;
-  const inState = [mcpTokensFolder, learnedCertificatesFolder, spoolFolder, 'sandbox'].map((name) => path.join(stateDir, name));
+  const inState = (state: string) => [
+    ...[mcpTokensFolder, learnedCertificatesFolder, spoolFolder, 'sandbox'].map((name) => path.join(state, name)),
+    personaBase(state),
+  ];
   const places = [
-    ...directory(stateDir, [...inState, personaBase(stateDir)], root),
+    ...[stateDir, workspaceStateDir(stateDir)].flatMap((state) => directory(state, inState(state), root)),
     ...directory(path.dirname(configFile), [configFile, keyFolderOf(configFile), seenTrailsFolder(configFile)], root),
     ...(namedConfigFile === undefined ? [] : [namedConfigFile]),
     ...storeFilesOf(parts),

@@ -21,7 +21,7 @@ import type { WorkspaceAccess } from '#kernel/tool';
 import { decidePath, maxFileBytes, type WorkspaceView } from '#policy/paths/decide-path';
 import { type Ground, locatePath, type Platform } from '#policy/paths/locate-path';
 import { secretDirectories, secretNames } from '#policy/paths/secret-files';
-import { checkWorkspace } from '../config/paths.ts';
+import { checkWorkspace, workspaceStateDir } from '../config/paths.ts';
 import { openStore, type StoreOptions } from '../store/open-store.ts';
 
 export interface WorkspaceOptions {
@@ -232,7 +232,7 @@ export async function withPersonaControl<T>(options: StoreOptions, work: (contro
   try {
     if (store.personas === undefined)
       throw new Fault('internal_error', 'internal error: the embedded store has no ledger', { audience: 'bug' });
-    return await work(personaControl(personaBase(options.stateDir), store.personas));
+    return await work(personaControl(personaBase(workspaceStateDir(options.stateDir)), store.personas));
   } finally {
     await store.close();
   }

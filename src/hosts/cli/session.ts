@@ -16,7 +16,11 @@ import { Refusal, stderrLog } from './output.ts';
 import { withTerminal } from './terminal.ts';
 
 /** What a command says of its App. `config`: instead of what a file or an option names. */
-export type OwnOptions = Pick<AppOptions, 'stays' | 'handOver'> & Partial<Pick<AppOptions, 'log' | 'config' | 'origin' | 'clusterToken'>>;
+export type OwnOptions = Pick<AppOptions, 'stays' | 'looks' | 'handOver'> &
+  Partial<Pick<AppOptions, 'log' | 'config' | 'origin' | 'clusterToken'>>;
+
+/** Of a command that changes nothing. */
+export const looking: OwnOptions = { looks: true };
 
 /** @param stays a server: it lasts longer than one call */
 export async function withApp<T>(

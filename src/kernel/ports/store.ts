@@ -20,6 +20,8 @@ export interface Store {
    * Of several machines that claim the same within `forMs`, one gets it. Absent where the engine is on one machine. @throws {Fault} `store_…`
    */
   claim?(what: string, forMs: number): Promise<boolean>;
+  /** There is none where `location` says: this one is empty, and goes when it is closed. */
+  readonly isMissing?: true;
   /** Where it is, for people: a file path or a URL without credentials. */
   readonly location: string;
   close(): Promise<void>;

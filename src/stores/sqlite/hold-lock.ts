@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { asOwnerNow } from '#files/folder-owner';
 import { makeFolder } from '#files/make-folder';
 import { Fault, reasonOf } from '#kernel/errors';
 import { say } from '#kernel/text/message';
@@ -13,6 +14,10 @@ const busy = 5;
 
 /** @returns what gives it back. @throws {Fault} `already_running`, `lock_unusable` */
 export function holdLock(folder: string, what: string): () => void {
+  return asOwnerNow(folder, () => hold(folder, what));
+}
+
+function hold(folder: string, what: string): () => void {
   makeFolder(folder);
   const file = join(folder, `${what}.lock`);
   const database = opened(file);

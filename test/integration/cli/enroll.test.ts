@@ -3,9 +3,9 @@ import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync } from 'node
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parseConfig } from '#app/config/config';
-import { asOwnerOf } from '#app/config/private-file';
 import { createApp } from '#app/create-app';
 import { createEnrolDesk } from '#app/people/enrolments';
+import { asOwnerOf } from '#files/folder-owner';
 import { pageOrigin, type SoftwareKey, softwareKey } from '../approval/software-key.ts';
 import { type Person, personAt } from './person.ts';
 import { type Bench, startBench } from './support.ts';

@@ -1,6 +1,6 @@
 /** `banksman store`: a backup, putting it back, and a person who accepts what `doctor` misses. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Person, personAt } from './person.ts';
@@ -87,6 +87,54 @@ it.runIf(process.getuid?.() === 0)(
     expect(accepted).toMatchObject({ status: 0, screen: expect.stringContaining('accepted, and written down') });
     expect(await trail()).toMatchObject({ state: 'ok' });
     for (const name of readdirSync(bench.state)) expect(statSync(join(bench.state, name))).toMatchObject(service);
+    await rootBeside(service);
   },
   180_000,
 );
+
+/** Owners of all that lies in the service's folder. */
+function owners(): readonly string[] {
+  const out = execFileSync('find', [bench.state, '-printf', '%U %P\n'], { encoding: 'utf8' });
+  return out.split('\n').filter((line) => line !== '');
+}
+
+async function rootBeside({ uid }: { readonly uid: number }): Promise<void> {
+  const isOurs = (lines: readonly string[]) => expect(lines.filter((line) => !line.startsWith(`${uid} `))).toEqual([]);
+  const backup = join(bench.folder, 'of-root', 'backup.db');
+  mkdirSync(dirname(backup), { mode: 0o700 });
+  expect(await bench.run(['store', 'backup', backup])).toMatchObject({ status: 0, stderr: '' });
+  expect(await bench.run(['audit', 'checkpoint'])).toMatchObject({ status: 0, stdout: expect.stringContaining('banksman') });
+  expect(await bench.run(['audit', 'checkpoint'])).toMatchObject({ status: 0 });
+  isOurs(owners());
+
+  for (const name of readdirSync(bench.state)) if (name.startsWith('banksman.db')) rmSync(join(bench.state, name));
+  // As root's `doctor` left it once.
+  mkdirSync(join(bench.state, 'runs'));
+  const before = owners();
+  const missing = `there is no store at ${join(bench.state, 'banksman.db')}`;
+  const { stdout } = await bench.run(['doctor', '--json']);
+  const findings = JSON.parse(stdout) as { readonly topic: string; readonly state: string; readonly message: string }[];
+  expect(findings).toContainEqual(expect.objectContaining({ topic: 'store', state: 'failed', message: missing }));
+  expect(findings).toContainEqual(expect.objectContaining({ topic: 'audit', message: expect.stringContaining('it is empty now') }));
+  expect(findings.map(({ message }) => message).join()).not.toContain('belongs to another user');
+  expect(findings).toContainEqual(expect.objectContaining({ topic: 'state', message: expect.stringMatching(/belong to root.*: runs$/) }));
+  const lookers = ['approvals list', 'audit verify', 'runs list', 'config show', 'policy explain get_vms', 'audit export'];
+  const said = await Promise.all(
+    [...lookers, `store backup ${join(bench.folder, 'other.db')}`].map((words) => bench.run(words.split(' '))),
+  );
+  expect(said.map(({ stderr }) => stderr).filter((text) => !/there is no (?:store at|such file)/.test(text))).toEqual([]);
+  expect(await bench.run(['sandbox', 'stats'])).toMatchObject({ status: 0 });
+  expect(owners()).toEqual(before);
+  rmdirSync(join(bench.state, 'runs'));
+
+  // What changes something makes a store that the service's own user can write.
+  expect(await bench.run(['pause'])).toMatchObject({ status: 0 });
+  expect(await bench.call('get_vms')).toMatchObject({ outcome: { code: 'ok' } });
+  isOurs(owners());
+  expect(await person.at(['store', 'restore', backup], [['to go on', 'restore\r']])).toMatchObject({ status: 0 });
+  expect(await trail()).toMatchObject({ state: 'ok' });
+  isOurs(owners());
+  rmSync(join(bench.state, 'banksman.db'));
+  writeFileSync(join(bench.state, 'banksman.db'), '');
+  expect((await bench.run(['doctor'])).stderr).toMatch(/belongs to another user than its folder[\s\S]*chown/);
+}

@@ -15,7 +15,7 @@ import { printError, printJson, printText, Refusal } from '../output.ts';
 import { approverHere, unlock } from '../passphrase.ts';
 import { onReaderGone } from '../reader-gone.ts';
 import { noSuchRequest, personHere, reportAnswer, requestId, requestJson, requestLine } from '../request-text.ts';
-import { requireDecidedHere, untilStopped, withApp } from '../session.ts';
+import { looking, requireDecidedHere, untilStopped, withApp } from '../session.ts';
 import { hasTerminal, type Terminal, withTerminal } from '../terminal.ts';
 
 const pageSize = 100;
@@ -43,18 +43,22 @@ async function listRequests(words: readonly string[], options: CommandOptions): 
   operands(words, []);
   const statuses = statusesOf(options);
   const most = wholeNumber(options.count ?? '100', 'count', { min: 1, max: 100_000 });
-  return withApp(options, async (app, signal) => {
-    const { records, more } = await newest(app, { statuses, most, search: options.search }, signal);
-    if (options.json) printJson(records.map(requestJson));
-    else for (const record of records) printText(requestLine(record, Date.now()));
-    if (signal.aborted) {
-      printError('stopped before the end: there may be more');
-      return 1;
-    }
-    if (records.length === 0 && !options.json) printError(noneOf(statuses, options.search));
-    if (more) printError(`there are more; --count N shows more than ${most}`);
-    return 0;
-  });
+  return withApp(
+    options,
+    async (app, signal) => {
+      const { records, more } = await newest(app, { statuses, most, search: options.search }, signal);
+      if (options.json) printJson(records.map(requestJson));
+      else for (const record of records) printText(requestLine(record, Date.now()));
+      if (signal.aborted) {
+        printError('stopped before the end: there may be more');
+        return 1;
+      }
+      if (records.length === 0 && !options.json) printError(noneOf(statuses, options.search));
+      if (more) printError(`there are more; --count N shows more than ${most}`);
+      return 0;
+    },
+    looking,
+  );
 }
 
 function noneOf(statuses: readonly RequestStatus[] | undefined, search: string | undefined): string {
@@ -107,16 +111,20 @@ async function showRequest(words: readonly string[], options: CommandOptions): P
 /** @param isToApprove whether to say how, with a one-time code */
 export function showCard(id: string, options: CommandOptions, isToApprove: boolean): Promise<number> {
   return untilStopped((signal) =>
-    withApp(options, async (app) => {
-      // A program that reads this output is not shown what a detector matched.
-      const card = await app.approvals.card(id, hasTerminal() ? undefined : 'pattern');
-      if (card === undefined) throw noSuchRequest(id, options);
-      const { record } = card;
-      if (options.json) printJson({ ...requestJson(record), card: { title: card.title, detail: card.detail, tampered: card.tampered } });
-      else printText([card.title, '', card.detail, ...allArguments(record), ...allChanges(record)].join('\n'));
-      if (isToApprove && record.status === 'pending' && !card.tampered) await sayHow(app, record, options, signal);
-      return 0;
-    }),
+    withApp(
+      options,
+      async (app) => {
+        // A program that reads this output is not shown what a detector matched.
+        const card = await app.approvals.card(id, hasTerminal() ? undefined : 'pattern');
+        if (card === undefined) throw noSuchRequest(id, options);
+        const { record } = card;
+        if (options.json) printJson({ ...requestJson(record), card: { title: card.title, detail: card.detail, tampered: card.tampered } });
+        else printText([card.title, '', card.detail, ...allArguments(record), ...allChanges(record)].join('\n'));
+        if (isToApprove && record.status === 'pending' && !card.tampered) await sayHow(app, record, options, signal);
+        return 0;
+      },
+      looking,
+    ),
   );
 }
 
@@ -249,28 +257,32 @@ function wrongCode(verdict: Exclude<CodeVerdict, { ok: true }>, id: string, hint
 /** What is pending comes first; then a line per change. Nothing is polled: the store rings, and a timer stands at the next expiry. */
 async function watchApprovals(words: readonly string[], options: CommandOptions): Promise<number> {
   operands(words, []);
-  return withApp(options, async (app, stopped) => {
-    const unread = new AbortController();
-    const signal = AbortSignal.any([stopped, unread.signal]);
-    const bell = createBell();
-    const unsubscribe = app.approvals.onChange(bell.ring);
-    signal.addEventListener('abort', bell.ring, { once: true });
-    const stopLooking = onReaderGone(() => unread.abort());
-    try {
-      const changes = createRequestChanges(app.approvals);
-      for (let first = true; !signal.aborted; first = false) {
-        const changed = (await changes.look()).map(({ record }) => record);
-        // Of what was there before only what is still open to an answer.
-        print(first ? changed.filter(({ status }) => status === 'pending') : changed, options);
-        await bell.next(changes.nextExpiry());
+  return withApp(
+    options,
+    async (app, stopped) => {
+      const unread = new AbortController();
+      const signal = AbortSignal.any([stopped, unread.signal]);
+      const bell = createBell();
+      const unsubscribe = app.approvals.onChange(bell.ring);
+      signal.addEventListener('abort', bell.ring, { once: true });
+      const stopLooking = onReaderGone(() => unread.abort());
+      try {
+        const changes = createRequestChanges(app.approvals);
+        for (let first = true; !signal.aborted; first = false) {
+          const changed = (await changes.look()).map(({ record }) => record);
+          // Of what was there before only what is still open to an answer.
+          print(first ? changed.filter(({ status }) => status === 'pending') : changed, options);
+          await bell.next(changes.nextExpiry());
+        }
+      } finally {
+        stopLooking();
+        unsubscribe();
+        signal.removeEventListener('abort', bell.ring);
       }
-    } finally {
-      stopLooking();
-      unsubscribe();
-      signal.removeEventListener('abort', bell.ring);
-    }
-    return unread.signal.aborted ? 1 : 0;
-  });
+      return unread.signal.aborted ? 1 : 0;
+    },
+    looking,
+  );
 }
 
 function print(records: readonly RequestRecord[], options: CommandOptions): void {

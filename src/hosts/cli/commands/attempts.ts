@@ -4,7 +4,7 @@ import { showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
 import { personHere } from '../request-text.ts';
-import { untilStopped, withApp } from '../session.ts';
+import { looking, untilStopped, withApp } from '../session.ts';
 import { withTerminal } from '../terminal.ts';
 
 export async function runAttempts([verb = '', ...words]: readonly string[], options: CommandOptions): Promise<number> {
@@ -16,13 +16,17 @@ export async function runAttempts([verb = '', ...words]: readonly string[], opti
 
 async function list(words: readonly string[], options: CommandOptions): Promise<number> {
   operands(words, []);
-  return withApp(options, async (app) => {
-    const open = await app.attempts.list();
-    if (options.json) printJson(open.map(attemptJson));
-    else for (const attempt of open) printAttempt(attempt);
-    if (open.length === 0 && !options.json) printError('every call that began has an end');
-    return 0;
-  });
+  return withApp(
+    options,
+    async (app) => {
+      const open = await app.attempts.list();
+      if (options.json) printJson(open.map(attemptJson));
+      else for (const attempt of open) printAttempt(attempt);
+      if (open.length === 0 && !options.json) printError('every call that began has an end');
+      return 0;
+    },
+    looking,
+  );
 }
 
 function printAttempt({ call, standing, tool, targets, agent, begunAt, requestId, message, next }: AttemptView): void {

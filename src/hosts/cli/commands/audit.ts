@@ -17,7 +17,7 @@ import { showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, operands, wholeNumber } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
 import { signIn } from '../passphrase.ts';
-import { configOf, stateDirOf, untilStopped, withApp } from '../session.ts';
+import { configOf, looking, stateDirOf, untilStopped, withApp } from '../session.ts';
 import { withTerminal } from '../terminal.ts';
 
 export async function runAudit([verb, ...words]: readonly string[], options: CommandOptions): Promise<number> {
@@ -36,14 +36,18 @@ const wordless = { tail, verify: verifyStore, checkpoint, key: showKey, witness,
 
 async function tail(options: CommandOptions): Promise<number> {
   const count = wholeNumber(options.count ?? '20', 'count', { min: 1, max: 100_000 });
-  return withApp(options, async (app) => {
-    const records = await app.audit.tail(count);
-    for (const record of records) {
-      if (options.json) printJson(record);
-      else printText(recordLine(record));
-    }
-    return 0;
-  });
+  return withApp(
+    options,
+    async (app) => {
+      const records = await app.audit.tail(count);
+      for (const record of records) {
+        if (options.json) printJson(record);
+        else printText(recordLine(record));
+      }
+      return 0;
+    },
+    looking,
+  );
 }
 
 function recordLine({ sequence, time, name, attributes }: AuditRecord): string {
@@ -179,19 +183,23 @@ async function verifyStore(options: CommandOptions): Promise<number> {
 }
 
 function verifyOpened(options: CommandOptions, seen: SeenTrail | undefined): Promise<number> {
-  return withApp(options, async (app) => {
-    // Before it is verified, so that what is printed has been.
-    const head = await app.audit.head();
-    const verdict = await verdictOn(app, seen);
-    const newest = verdict.ok && head !== undefined ? `${head.sequence}:${head.hash}` : undefined;
-    if (options.json) printJson({ ...verdict, ...(newest === undefined ? {} : { newest }) });
-    else {
-      printVerdict(verdict);
-      if (newest !== undefined)
-        printText(`newest record: ${newest} (kept elsewhere, it shows with \`--expect\` that a later trail goes on from here)`);
-    }
-    return verdict.ok ? 0 : 1;
-  });
+  return withApp(
+    options,
+    async (app) => {
+      // Before it is verified, so that what is printed has been.
+      const head = await app.audit.head();
+      const verdict = await verdictOn(app, seen);
+      const newest = verdict.ok && head !== undefined ? `${head.sequence}:${head.hash}` : undefined;
+      if (options.json) printJson({ ...verdict, ...(newest === undefined ? {} : { newest }) });
+      else {
+        printVerdict(verdict);
+        if (newest !== undefined)
+          printText(`newest record: ${newest} (kept elsewhere, it shows with \`--expect\` that a later trail goes on from here)`);
+      }
+      return verdict.ok ? 0 : 1;
+    },
+    looking,
+  );
 }
 
 async function verifyFile(words: readonly string[], options: CommandOptions): Promise<number> {

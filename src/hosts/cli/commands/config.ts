@@ -10,7 +10,7 @@ import { showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
 import { signIn } from '../passphrase.ts';
-import { untilStopped, withApp } from '../session.ts';
+import { looking, untilStopped, withApp } from '../session.ts';
 import { withTerminal } from '../terminal.ts';
 
 export async function runConfig([verb, ...words]: readonly string[], options: CommandOptions): Promise<number> {
@@ -61,18 +61,22 @@ function suggestionsOf({ suggestions }: App, caller: AbortSignal): Promise<reado
 
 /** @returns 0 nothing waits, 3 something does */
 async function show(options: CommandOptions): Promise<number> {
-  return withApp(options, async (app) => {
-    const waiting = await agreementOf(app).pending();
-    if (options.json) printJson({ waiting });
-    else for (const line of waiting) printText(showPlainly(line, 1_000));
-    if (!options.json)
-      printError(
-        waiting.length === 0
-          ? 'nothing waits: all of the configuration counts'
-          : 'this does not count until an approver agrees: `banksman config agree`',
-      );
-    return waiting.length === 0 ? 0 : 3;
-  });
+  return withApp(
+    options,
+    async (app) => {
+      const waiting = await agreementOf(app).pending();
+      if (options.json) printJson({ waiting });
+      else for (const line of waiting) printText(showPlainly(line, 1_000));
+      if (!options.json)
+        printError(
+          waiting.length === 0
+            ? 'nothing waits: all of the configuration counts'
+            : 'this does not count until an approver agrees: `banksman config agree`',
+        );
+      return waiting.length === 0 ? 0 : 3;
+    },
+    looking,
+  );
 }
 
 /** @returns 0 done or nothing to do, 2 refused */

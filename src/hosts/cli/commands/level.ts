@@ -9,7 +9,7 @@ import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
 import { signIn } from '../passphrase.ts';
-import { requireDecidedHere, untilStopped, withApp } from '../session.ts';
+import { looking, requireDecidedHere, untilStopped, withApp } from '../session.ts';
 import { withTerminal } from '../terminal.ts';
 
 /** `banksman level get|set`: how the action tiers are applied. */
@@ -21,15 +21,19 @@ export async function runLevel([verb, ...words]: readonly string[], options: Com
 
 async function getLevel(words: readonly string[], options: CommandOptions): Promise<number> {
   operands(words, []);
-  return withApp(options, async (app) => {
-    const { level, from, by, warning, paused } = await app.security.level();
-    if (options.json) printJson(JSON.parse(JSON.stringify({ level, from, by, warning, paused })));
-    else printText(level);
-    if (!options.json) printError(by === undefined ? `from the ${from}` : `set by ${showPlainly(by, 100)}`);
-    if (warning !== undefined) printError(showPlainly(warning, 1_000));
-    if (paused !== undefined) printError(`all agents are paused by ${showPlainly(paused.by, 100)}; \`banksman resume\` lifts that`);
-    return 0;
-  });
+  return withApp(
+    options,
+    async (app) => {
+      const { level, from, by, warning, paused } = await app.security.level();
+      if (options.json) printJson(JSON.parse(JSON.stringify({ level, from, by, warning, paused })));
+      else printText(level);
+      if (!options.json) printError(by === undefined ? `from the ${from}` : `set by ${showPlainly(by, 100)}`);
+      if (warning !== undefined) printError(showPlainly(warning, 1_000));
+      if (paused !== undefined) printError(`all agents are paused by ${showPlainly(paused.by, 100)}; \`banksman resume\` lifts that`);
+      return 0;
+    },
+    looking,
+  );
 }
 
 async function setLevel(words: readonly string[], options: CommandOptions): Promise<number> {
@@ -74,13 +78,17 @@ export async function runAutoApprove([verb, ...words]: readonly string[], option
 
 async function listRules(words: readonly string[], options: CommandOptions): Promise<number> {
   operands(words, []);
-  return withApp(options, async (app) => {
-    const rules = await app.security.rules();
-    if (options.json) printJson(rules.map(forPrograms));
-    else for (const rule of rules) printText(line(rule));
-    if (rules.length === 0 && !options.json) printError('there are no rules');
-    return 0;
-  });
+  return withApp(
+    options,
+    async (app) => {
+      const rules = await app.security.rules();
+      if (options.json) printJson(rules.map(forPrograms));
+      else for (const rule of rules) printText(line(rule));
+      if (rules.length === 0 && !options.json) printError('there are no rules');
+      return 0;
+    },
+    looking,
+  );
 }
 
 async function setRule(words: readonly string[], options: CommandOptions): Promise<number> {

@@ -6,7 +6,7 @@ import { showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, commandHint, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
 import { noSuchRequest, personHere, requestId } from '../request-text.ts';
-import { withApp } from '../session.ts';
+import { looking, withApp } from '../session.ts';
 import { agentOf, exitStatus } from './call.ts';
 import { changeSetting } from './level.ts';
 
@@ -29,13 +29,17 @@ export async function runPlans([verb = '', ...words]: readonly string[], options
 
 async function list(words: readonly string[], options: CommandOptions): Promise<number> {
   operands(words, []);
-  return withApp(options, async (app) => {
-    const plans = await app.plans.list();
-    if (options.json) printJson(plans);
-    else for (const plan of plans) printText(lineOf(plan));
-    if (plans.length === 0 && !options.json) printError('there are no plans');
-    return 0;
-  });
+  return withApp(
+    options,
+    async (app) => {
+      const plans = await app.plans.list();
+      if (options.json) printJson(plans);
+      else for (const plan of plans) printText(lineOf(plan));
+      if (plans.length === 0 && !options.json) printError('there are no plans');
+      return 0;
+    },
+    looking,
+  );
 }
 
 function lineOf({ id, standing, title, steps }: PlanProgress): string {
@@ -45,14 +49,18 @@ function lineOf({ id, standing, title, steps }: PlanProgress): string {
 
 async function show(words: readonly string[], options: CommandOptions): Promise<number> {
   const id = requestId(words);
-  return withApp(options, async (app) => {
-    const plan = await planOf(app, id, options);
-    if (options.json) printJson(plan);
-    else printPlan(plan);
-    const back = options.json ? undefined : wayBackHint(plan, options);
-    if (back !== undefined) printText(back);
-    return 0;
-  });
+  return withApp(
+    options,
+    async (app) => {
+      const plan = await planOf(app, id, options);
+      if (options.json) printJson(plan);
+      else printPlan(plan);
+      const back = options.json ? undefined : wayBackHint(plan, options);
+      if (back !== undefined) printText(back);
+      return 0;
+    },
+    looking,
+  );
 }
 
 function printPlan(plan: PlanProgress): void {

@@ -9,7 +9,7 @@ import { Fault, toFault } from '#kernel/errors';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
-import { configOf, withApp } from '../session.ts';
+import { configOf, looking, withApp } from '../session.ts';
 import { agentOf, exitStatus, inputOf } from './call.ts';
 import { runReplay } from './replay.ts';
 
@@ -20,12 +20,16 @@ export async function runPolicy([verb, ...words]: readonly string[], options: Co
   const [tool = ''] = operands(words, ['TOOL']);
   const input = await inputOf(options);
   const level = levelIn(options);
-  return withApp(options, async (app) => {
-    const explanation = await app.explain({ tool, input, agent: agentOf(options, app.config.defaultModelTier), ...level });
-    if (options.json) printJson(explanation);
-    else printText(forPeople(explanation));
-    return exitStatus[explanation.status];
-  });
+  return withApp(
+    options,
+    async (app) => {
+      const explanation = await app.explain({ tool, input, agent: agentOf(options, app.config.defaultModelTier), ...level });
+      if (options.json) printJson(explanation);
+      else printText(forPeople(explanation));
+      return exitStatus[explanation.status];
+    },
+    looking,
+  );
 }
 
 function levelIn({ level }: CommandOptions): { readonly level?: SecurityLevel } {

@@ -7,7 +7,7 @@ import { changeLines } from '#kernel/text/shown-change';
 import { showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
-import { withApp } from '../session.ts';
+import { looking, withApp } from '../session.ts';
 
 const verbs: Readonly<Record<string, (history: RunHistory, words: readonly string[], options: CommandOptions) => Promise<number>>> = {
   list,
@@ -19,12 +19,16 @@ export async function runRuns([verb = '', ...words]: readonly string[], options:
   const run = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
   if (run === undefined) throw badUsage(`\`runs\` takes \`list\`, \`show\` or \`undo\`, not \`${verb || 'nothing'}\``);
   if (options['set-aside'] === true && verb !== 'undo') throw badUsage('`--set-aside` goes with `runs undo`');
-  return withApp(options, async (app) => {
-    const history = await app.runs();
-    if (history === undefined)
-      throw new Fault('no_journal', 'commands do not run over a view here, so nothing is kept', { next: 'see why: `banksman doctor`' });
-    return run(history, words, options);
-  });
+  return withApp(
+    options,
+    async (app) => {
+      const history = await app.runs();
+      if (history === undefined)
+        throw new Fault('no_journal', 'commands do not run over a view here, so nothing is kept', { next: 'see why: `banksman doctor`' });
+      return run(history, words, options);
+    },
+    verb === 'undo' ? {} : looking,
+  );
 }
 
 async function list(history: RunHistory, words: readonly string[], { json }: CommandOptions): Promise<number> {

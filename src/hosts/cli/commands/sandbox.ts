@@ -14,7 +14,7 @@ export async function runSandbox([verb, ...words]: readonly string[], options: C
 
 async function stats(options: CommandOptions): Promise<number> {
   const { config } = await configOf(options);
-  const accounts = await withPersonaControl({ config, stateDir: stateDirOf(options) }, (control) => control.stats());
+  const accounts = await withPersonaControl({ config, stateDir: stateDirOf(options), looks: true }, (control) => control.stats());
   const rows = accounts.map(({ agentId, bytes, files, lastUsed }) => ({
     agent: agentId,
     bytes,

@@ -1,7 +1,6 @@
 /** `banksman store`: what the embedded store is in, a backup of it, putting one back, and what a person says about it. */
 import { resolve } from 'node:path';
 import { defaultConfigFile, osUser } from '#app/config/paths';
-import { asOwnerOf } from '#app/config/private-file';
 import { embeddedFile, openStore } from '#app/store/open-store';
 import { backUpStore, lookAtBackup, restoreStore } from '#app/store/store-copies';
 import { createTrailMemory } from '#app/store/trail-memory';
@@ -22,7 +21,7 @@ export async function runStore([verb, ...words]: readonly string[], options: Com
 async function backup(words: readonly string[], options: CommandOptions): Promise<number> {
   const [target = ''] = operands(words, ['FILE']);
   const file = await fileOf(options);
-  const { head, records } = await asOwnerOf(stateDirOf(options), () => backUpStore(file, resolve(target)));
+  const { head, records } = await backUpStore(file, resolve(target));
   if (options.json) printJson({ file: resolve(target), records, head: head ?? null });
   else printText(`${resolve(target)}: ${records} records, whole; ${endOf(head)}`);
   return 0;
@@ -37,11 +36,8 @@ async function restore(words: readonly string[], options: CommandOptions): Promi
     `It takes the place of ${file}, which is set aside. Requests and approvals since then are not in it, and no approval in it counts here.`,
   ];
   await confirmed('restoring the store', shown, 'restore');
-  const { before, head, setAside } = await asOwnerOf(stateDirOf(options), async () => {
-    const restored = await restoreStore(resolve(named), file, person());
-    await withStore(options, async (store) => memoryOf(options, store).accept(person()));
-    return restored;
-  });
+  const { before, head, setAside } = await restoreStore(resolve(named), file, person());
+  await withStore(options, async (store) => memoryOf(options, store).accept(person()));
   if (options.json) printJson({ file, head: head ?? null, before: before ?? null, set_aside: setAside ?? null });
   else {
     printText(`restored; ${endOf(head)}`);
@@ -53,7 +49,7 @@ async function restore(words: readonly string[], options: CommandOptions): Promi
 
 async function accept(words: readonly string[], options: CommandOptions): Promise<number> {
   operands(words, []);
-  return asOwnerOf(stateDirOf(options), () => withStore(options, (store) => acceptIn(store, options)));
+  return withStore(options, (store) => acceptIn(store, options));
 }
 
 /** What `doctor` asks a person about: another trail than the one that was here, and a clock that is ahead. */
