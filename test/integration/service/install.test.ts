@@ -93,7 +93,7 @@ say gone; $CLI service uninstall --purge; echo "rc $?"`);
 $CLI service install --user agentuser > /dev/null
 banksman approvers create alice
 ls /etc/banksman
-banksman config show; banksman doctor | grep -E '^(ok|warning|failed) +(approvers|configuration|embedded)'`;
+banksman config show; banksman doctor | grep -E '^(ok|warning|FAILED) +(approvers|configuration|embedded)'`;
     const typed = 'four unrelated long words\r';
     const { screen } = await onTerminal(
       `unshare --mount --propagation private sh -c ${quoted(script)}`,
@@ -106,6 +106,6 @@ banksman config show; banksman doctor | grep -E '^(ok|warning|failed) +(approver
     expect(screen).toMatch(/alice +\S+ +pinned/);
     expect(screen).not.toContain('agreed.json');
     expect(screen).toContain('nothing waits');
-    expect(screen).not.toMatch(/failed|embedded/);
+    expect(screen).not.toMatch(/FAILED|embedded/);
   });
 });
