@@ -16,7 +16,6 @@ import type { Log } from '#kernel/ports/log';
 import type { RequestStore } from '#kernel/ports/request-store';
 import type { ToldElsewhere } from '#kernel/ports/sink';
 import type { Store } from '#kernel/ports/store';
-import { english } from '#kernel/text/message';
 import type { SecurityLevel } from '#kernel/tiers';
 import type { SharedSettings } from '#kernel/wire';
 import type { PipelineDeps } from '#pipeline/deps';
@@ -49,9 +48,9 @@ import type { PolicyViewParts } from './replay/policy-view.ts';
 import { startSinks } from './sinks/start-sinks.ts';
 import { auditTrail } from './store/audit-export.ts';
 import { groupReads, type ReadGroups } from './store/group-reads.ts';
-import { missingWords, openStore } from './store/open-store.ts';
+import { openStore } from './store/open-store.ts';
 import type { LogKeyPlace } from './store/trail-log.ts';
-import { createTrailMemory, type TrailMemory } from './store/trail-memory.ts';
+import { rememberTrail, type TrailMemory } from './store/trail-memory.ts';
 import { startWitnessing } from './witness/witnesses.ts';
 import { type ConnectedWorkspace, connectWorkspace, createSandboxMemory, recordedAccess } from './workspace/connect-workspace.ts';
 
@@ -319,17 +318,6 @@ async function closeAll(
   await memory.keep();
   await sinks.close();
   await store.close();
-}
-
-async function rememberTrail({ configFile, stateDir, log }: AppOptions, store: Store): Promise<TrailMemory> {
-  const memory = createTrailMemory({ configFile, stateDir }, store);
-  if (store.isMissing) {
-    log.warn(english(missingWords(store)));
-    return memory;
-  }
-  await memory.tellLoss(log);
-  await memory.keep();
-  return memory;
 }
 
 /** What a person should know of the configuration before the first call, and that there can be one now. */

@@ -58,7 +58,10 @@ function requireOwners(file: string): void {
 async function openMissing(file: string): Promise<Store> {
   const folder = await mkdtemp(join(tmpdir(), 'banksman-no-store-'));
   const store = await openSqliteStore({ file: join(folder, storeFileName), seal });
-  const close = () => store.close().finally(() => rm(folder, { recursive: true, force: true }));
+  const close = async () => {
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  };
   return { ...store, isMissing: true, location: file, close };
 }
 

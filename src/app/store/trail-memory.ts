@@ -9,8 +9,9 @@ import { Fault, toFault } from '#kernel/errors';
 import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
 import type { Log } from '#kernel/ports/log';
 import type { Store } from '#kernel/ports/store';
-import { say } from '#kernel/text/message';
+import { english, say } from '#kernel/text/message';
 import { replacePrivateFile } from '../config/private-file.ts';
+import { missingWords } from './open-store.ts';
 
 /**
  * `at`: when it was looked at. `origin`: its tree's name, where it has one. Where each writer has a chain of its own also whose record it is, and from
@@ -107,6 +108,21 @@ export function createTrailMemory(places: MemoryPlaces, { audit, location }: Pic
       });
     },
   };
+}
+
+/** That of an App that begins: a loss is said, and what is there is what counts as seen. */
+export async function rememberTrail(
+  { configFile, stateDir, log }: MemoryPlaces & { readonly log: Log },
+  store: Pick<Store, 'audit' | 'location' | 'isMissing'>,
+): Promise<TrailMemory> {
+  const memory = createTrailMemory({ configFile, stateDir }, store);
+  if (store.isMissing) {
+    log.warn(english(missingWords(store)));
+    return memory;
+  }
+  await memory.tellLoss(log);
+  await memory.keep();
+  return memory;
 }
 
 /** @param name the store's, in both files */
