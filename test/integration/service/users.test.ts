@@ -194,10 +194,24 @@ describe.skipIf(whyNoUsers !== undefined)(`a service of its own user${whyNoUsers
     const command = machine.command(alice, ['mcp']);
     await client.connect(new StdioClientTransport(command));
     const { structuredContent } = await client.callTool({ name: 'get_cluster_status', arguments: {} });
-    await client.close();
     expect(structuredContent).toMatchObject({ status: 'ok' });
     expect((await machine.as(alice, ['audit', 'tail', '--json'])).out).toContain(`"id":"${alice}/mcp:${alice}"`);
+    await manyReads(client);
+    await client.close();
   });
+
+  /** More at once than go to the service in one message. */
+  async function manyReads(client: Client): Promise<void> {
+    const numbers = Array.from({ length: 200 }, (_, index) => index);
+    const search = (number: number) => client.callTool({ name: 'search_files', arguments: { pattern: `nowhere-${number}` } });
+    const answers = await Promise.all(numbers.map(search));
+    expect(answers.filter(({ structuredContent }) => (structuredContent as { status?: string }).status !== 'ok')).toEqual([]);
+    const { out } = await machine.as(alice, ['audit', 'tail', '--count', '300', '--json']);
+    const records = out.split('\n').filter((line) => line.includes('"search_files"'));
+    expect(records.every((line) => line.includes(`"reported_by":"${alice}"`))).toBe(true);
+    const reported = records.map((line) => Number(/nowhere-(\d+)/.exec(line)?.[1]));
+    expect(reported.toSorted((one, other) => one - other)).toEqual(numbers);
+  }
 
   it('root sees who is served, a user themselves alone', async () => {
     const words = ['service', 'status', '--sockets', machine.sockets];
