@@ -1,6 +1,7 @@
 /** Parsing the command line: one table of options, unknown ones refused by name. */
 import { parseArgs } from 'node:util';
 import { Fault } from '#kernel/errors';
+import { showPlainly } from '#kernel/text/text';
 
 interface CommandLine {
   /** `call`, `policy explain`, … and their operands. */
@@ -131,8 +132,16 @@ function inOurWords({ message }: Error): string {
   return `unknown option \`${option}\``;
 }
 
-export function badUsage(message: string, help = 'banksman --help'): Fault {
-  return new Fault('bad_usage', message, { audience: 'user', next: `see \`${help}\`` });
+/** @param next left out: whoever ran the command is sent to its usage */
+export function badUsage(message: string, next?: string): Fault {
+  return new Fault('bad_usage', message, { audience: 'user', ...(next === undefined ? {} : { next }) });
+}
+
+/** Of a command that takes one of these words first. */
+export function noSuchVerb(command: string, verbs: readonly string[], given = ''): Fault {
+  const named = verbs.map((verb) => `\`${verb}\``);
+  const not = given === '' ? '' : `, not \`${showPlainly(given, 40)}\``;
+  return badUsage(`\`${command}\` takes ${named.slice(0, -1).join(', ')} or ${named.at(-1)}${not}`);
 }
 
 /** A whole number in a range. @param name an option's, or an operand's in capitals. @throws {Fault} `bad_usage` */

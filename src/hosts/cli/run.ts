@@ -18,7 +18,7 @@ async function runCommand(argv: readonly string[]): Promise<number> {
   // An option that is taken and then ignored would be believed to have counted.
   const taken = optionsOf(command);
   const stray = Object.keys(options).find((option) => !taken.has(option));
-  if (stray !== undefined) throw badUsage(`\`${name}\` takes no \`--${stray}\``, `banksman ${name} --help`);
+  if (stray !== undefined) throw badUsage(`\`${name}\` takes no \`--${stray}\``);
   const runIt = await command.load();
   return runIt(rest, options);
 }
@@ -35,9 +35,14 @@ export async function run(argv: readonly string[]): Promise<void> {
     process.exitCode = await runCommand(argv);
   } catch (thrown) {
     const fault = toFault(thrown);
-    printError(`${fault.message}${fault.next === undefined ? '' : `; ${fault.next}`}`);
+    const next = fault.next ?? (fault.code === 'bad_usage' ? `see \`${usageHelp(argv)}\`` : undefined);
+    printError(`${fault.message}${next === undefined ? '' : `; ${next}`}`);
     process.exitCode = fault instanceof Refusal ? 2 : 1;
   }
+}
+
+function usageHelp([name]: readonly string[]): string {
+  return commands.some((one) => one.name === name) ? `banksman ${name} --help` : 'banksman --help';
 }
 
 /** Whoever read the output has gone (`| head`): there is nobody left to say anything to. */

@@ -46,9 +46,12 @@ const written = () =>
   existsSync(dirname(bench.machineFile)) ? readdirSync(dirname(bench.machineFile)).filter((name) => /json|token|tmp/.test(name)) : [];
 
 it('asks, shows the certificate, tries the token, names missing rights, writes 0600, offers protection', async () => {
-  const { status, screen } = await init([...toSecret(secret), alone, ['yes` to protect all', 'yes\r']]);
+  const silent = '127.0.0.1:1';
+  const { status, screen } = await init([...toSecret(secret, `${silent}, ${address()}`), alone, ['yes` to protect all', 'yes\r']]);
+  expect(screen).toContain(`left out: https://${silent} shows no certificate: connection refused; something is there`);
+  expect(screen).toContain(`going on with https://${address()}; the others`);
   expect({ status, screen }).toMatchObject({ status: 0, screen: expect.stringContaining(`\n  ${demo.tls.fingerprint}\n`) });
-  expect(screen).toMatch(/looking at https:\S+…\n[\s\S]*asking the cluster…\n/);
+  expect(screen).toMatch(/looking at https:\S+, https:\S+…\n[\s\S]*asking the cluster…\n/);
   expect(screen).toMatch(/Proxmox VE \S+, quorate, 3 of 3 nodes online/);
   expect(screen).toMatch(/The cluster has more nodes[\s\S]* pve \(192\.168\.\S+\): (?:[0-9A-F]{2}:){31}[0-9A-F]{2}/);
   expect(screen).toContain('updates: Sys.Modify on /nodes');
@@ -104,7 +107,11 @@ it.each<[string, () => Dialogue, string]>([
   ['a certificate that is not the right one', () => [...toCertificate(), ['to trust this certificate', 'no\r']], 'nothing was changed'],
   ['a secret that the cluster refuses', () => toSecret('00000000-0000-4000-8000-000000000000'), 'nothing was changed'],
   ['Ctrl+C at the secret', () => [...toSecret('').slice(0, -1), ['its secret (not shown)', '\u0003']], 'nothing was changed'],
-  ['an address without anybody', () => [['address of a node', '127.0.0.1:1\r']], 'shows no certificate'],
+  [
+    'addresses without anybody, three times',
+    () => Array.from({ length: 3 }, () => ['address of a node', '127.0.0.1:1 127.0.0.1:2\r'] as const),
+    'none of them can be used: https://127.0.0.1:1, https://127.0.0.1:2',
+  ],
   [
     'a token id that is none, three times',
     () => [...toSecret('').slice(0, -2), ...Array.from({ length: 3 }, () => ['id of the API token', 'root\r'] as const)],

@@ -90,7 +90,7 @@ describe('a trail that another Banksman witnesses', () => {
     for (let calls = 0; calls < 3; calls += 1) await bench.call('list_nodes');
     expect(await send()).toMatch(/^ok: /);
     expect(await since()).toMatchObject({ status: 0 });
-    expect(await listed()).toMatchObject({ origin, refused: null });
+    expect(await listed()).toMatchObject([{ origin, refused: null }]);
     const whole = join(bench.folder, 'whole.db');
     copyTo(whole);
 
@@ -102,7 +102,7 @@ describe('a trail that another Banksman witnesses', () => {
     expect(await send()).toMatch(/^failed: .*rewritten/);
     expect(await doctor()).toMatchObject({ state: 'failed', message: expect.stringContaining('rewritten') });
     expect(await since()).toMatchObject({ status: 1, stdout: expect.stringContaining('rewritten') });
-    expect(await listed()).toMatchObject({ origin, refused: expect.stringMatching(/^banksman\/trail\//) });
+    expect(await listed()).toMatchObject([{ origin, refused: expect.stringMatching(/^banksman\/trail\//) }]);
 
     putIn(undefined);
     await bench.call('list_nodes');

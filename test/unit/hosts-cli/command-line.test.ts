@@ -8,7 +8,7 @@ import { runTools } from '#hosts/cli/commands/tools';
 import { printError, printJson, printText, stderrLog } from '#hosts/cli/output';
 import { run } from '#hosts/cli/run';
 
-const badUsage = expect.objectContaining({ code: 'bad_usage', audience: 'user', next: 'see `banksman --help`' });
+const badUsage = expect.objectContaining({ code: 'bad_usage', audience: 'user' });
 
 /** Everything written while `work` ran. */
 async function written(work: () => unknown): Promise<{ readonly stdout: string; readonly stderr: string }> {
@@ -235,7 +235,10 @@ describe('a command line as a whole', () => {
     [['nope', '--help'], /no command is named `nope`/],
     [['help', 'nope'], /no command is named `nope`/],
     [['constructor'], /no command is named/],
-    [['call'], /missing TOOL/],
+    [['call'], /missing TOOL; see `banksman call --help`/],
+    [['policy'], /`policy` takes `check`, `explain` or `replay`; see `banksman policy --help`/],
+    [['call', '--nope'], /unknown option `--nope`; see `banksman call --help`/],
+    [['connect', 'codex', '--print', '--remove'], /exclude each other/],
     [['call', 'get_vms', '--input', '{'], /--input: not valid JSON/],
     [['audit', 'forge'], /not `forge`/],
     [['approvals'], /takes `list`, `show`/],

@@ -10,7 +10,7 @@ import { Fault, toFault } from '#kernel/errors';
 import { english } from '#kernel/text/message';
 import { changeLines, changesIn, heldLinesOnCard } from '#kernel/text/shown-change';
 import { formatDuration, showPlainly } from '#kernel/text/text';
-import { badUsage, type CommandOptions, commandHint, operands, wholeNumber } from '../command-line.ts';
+import { badUsage, type CommandOptions, commandHint, noSuchVerb, operands, wholeNumber } from '../command-line.ts';
 import { printError, printJson, printText, Refusal } from '../output.ts';
 import { approverHere, unlock } from '../passphrase.ts';
 import { onReaderGone } from '../reader-gone.ts';
@@ -30,12 +30,7 @@ const verbs: Readonly<Record<string, (words: readonly string[], options: Command
 
 export async function runApprovals([verb = '', ...words]: readonly string[], options: CommandOptions): Promise<number> {
   const run = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
-  if (run === undefined)
-    throw badUsage(
-      `\`approvals\` takes ${Object.keys(verbs)
-        .map((name) => `\`${name}\``)
-        .join(', ')}, not \`${verb || 'nothing'}\``,
-    );
+  if (run === undefined) throw noSuchVerb('approvals', Object.keys(verbs), verb);
   return run(words, options);
 }
 

@@ -8,7 +8,7 @@ import type { Signer } from '#kernel/approval/answer';
 import { displays } from '#kernel/approval/security';
 import { Fault } from '#kernel/errors';
 import { formatDuration, showPlainly } from '#kernel/text/text';
-import { badUsage, type CommandOptions, operands } from '../command-line.ts';
+import { badUsage, type CommandOptions, noSuchVerb, operands } from '../command-line.ts';
 import { printError, printJson, printText, Refusal } from '../output.ts';
 import { askNewPassphrase, signIn } from '../passphrase.ts';
 import { approverFileOf, configOf, stateDirOf, untilStopped } from '../session.ts';
@@ -19,7 +19,7 @@ export async function runApprovers([verb, ...words]: readonly string[], options:
   if (verb === 'create') return create(words, options);
   if (verb === 'enroll') return enroll(words, options);
   if (verb === 'revoke') return revoke(words, options);
-  throw badUsage(`\`approvers\` takes \`list\`, \`create\`, \`enroll\` or \`revoke\`, not \`${verb ?? 'nothing'}\``);
+  throw noSuchVerb('approvers', ['list', 'create', 'enroll', 'revoke'], verb);
 }
 
 async function list(words: readonly string[], options: CommandOptions): Promise<number> {

@@ -1,7 +1,7 @@
 /** `banksman attempts list|seen`: calls that began and of which nobody knows the end, and that a person has seen them. */
 import type { AttemptView } from '#kernel/attempt';
 import { showPlainly } from '#kernel/text/text';
-import { badUsage, type CommandOptions, operands } from '../command-line.ts';
+import { type CommandOptions, noSuchVerb, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
 import { personHere } from '../request-text.ts';
 import { looking, untilStopped, withApp } from '../session.ts';
@@ -11,7 +11,7 @@ export async function runAttempts([verb = '', ...words]: readonly string[], opti
   if (verb === 'list') return list(words, options);
   // It changes nothing; still, no program without a terminal hides from a person what happened.
   if (verb === 'seen') return untilStopped((signal) => withTerminal('marking a call as seen', signal, async () => seen(words, options)));
-  throw badUsage(`\`attempts\` takes \`list\` or \`seen\`, not \`${showPlainly(verb, 40) || 'nothing'}\``);
+  throw noSuchVerb('attempts', ['list', 'seen'], verb);
 }
 
 async function list(words: readonly string[], options: CommandOptions): Promise<number> {

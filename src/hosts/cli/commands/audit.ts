@@ -14,7 +14,7 @@ import type { AuditRecord, ChainPoint } from '#kernel/audit-event';
 import { Fault, reasonOf, toFault } from '#kernel/errors';
 import { isJsonObject } from '#kernel/json';
 import { showPlainly } from '#kernel/text/text';
-import { badUsage, type CommandOptions, operands, wholeNumber } from '../command-line.ts';
+import { badUsage, type CommandOptions, noSuchVerb, operands, wholeNumber } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
 import { signIn } from '../passphrase.ts';
 import { configOf, looking, stateDirOf, untilStopped, withApp } from '../session.ts';
@@ -27,9 +27,7 @@ export async function runAudit([verb, ...words]: readonly string[], options: Com
   operands(words, []);
   const run = verb === undefined ? undefined : new Map(Object.entries(wordless)).get(verb);
   if (run !== undefined) return run(options);
-  throw badUsage(
-    `\`audit\` takes ${[...Object.keys(wordless), 'prove', 'tiles'].map((name) => `\`${name}\``).join(', ')}, not \`${verb ?? 'nothing'}\``,
-  );
+  throw noSuchVerb('audit', [...Object.keys(wordless), 'prove', 'tiles'], verb);
 }
 
 const wordless = { tail, verify: verifyStore, checkpoint, key: showKey, witness, export: exportTrail };

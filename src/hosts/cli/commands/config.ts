@@ -7,7 +7,7 @@ import { defaultConfigFile } from '#app/config/paths';
 import type { App, ConfigAgreement, ProtectionSuggestion } from '#kernel/app';
 import { Fault } from '#kernel/errors';
 import { showPlainly } from '#kernel/text/text';
-import { badUsage, type CommandOptions, operands } from '../command-line.ts';
+import { badUsage, type CommandOptions, noSuchVerb, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
 import { signIn } from '../passphrase.ts';
 import { looking, untilStopped, withApp } from '../session.ts';
@@ -19,7 +19,7 @@ export async function runConfig([verb, ...words]: readonly string[], options: Co
   if (verb === 'show') return show(options);
   if (verb === 'agree') return agree(options);
   if (verb === 'schema') return schema();
-  throw badUsage(`\`config\` takes \`show\`, \`agree\`, \`protect\` or \`schema\`, not \`${verb ?? 'nothing'}\``);
+  throw noSuchVerb('config', ['show', 'agree', 'protect', 'schema'], verb);
 }
 
 /** Whoever runs it can write the file as well: it only makes things stricter. @returns 0 nothing is left, 3 something could be protected */

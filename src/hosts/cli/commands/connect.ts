@@ -19,6 +19,7 @@ export async function runConnect(words: readonly string[], options: CommandOptio
   const client = mcpClients.find(({ id }) => id === name);
   if (client === undefined)
     throw badUsage(`\`connect\` takes \`list\` or ${mcpClients.map(({ id }) => `\`${id}\``).join(', ')}, not \`${showPlainly(name, 40)}\``);
+  if (options.print === true && options.remove === true) throw badUsage('`--print` and `--remove` exclude each other');
   const server = serverFor(client, options);
   if (options.print === true) {
     printText(entryText(client, server).trimEnd());

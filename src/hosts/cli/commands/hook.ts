@@ -12,7 +12,7 @@ export async function runHook([verb, ...words]: readonly string[], options: Comm
   if (verb === 'install' && process.platform === 'win32')
     throw new Refusal('no_posix_shell', 'hooks are installed on Linux and macOS only: the line is one for a POSIX shell');
   if (verb === 'install' || verb === 'uninstall') return change(verb, words, options);
-  throw badUsage(`\`hook\` has no \`${verb ?? ''}\``, 'banksman hook --help');
+  throw badUsage(`\`hook\` has no \`${verb ?? ''}\``);
 }
 
 async function serve(words: readonly string[], options: CommandOptions): Promise<number> {
@@ -33,7 +33,7 @@ async function change(verb: 'install' | 'uninstall', words: readonly string[], o
   const places = placesOf(agent);
   if (kind === undefined) {
     for (const place of places) printText(`--${place.kind.padEnd(8)} ${place.file}\n           ${worth[place.kind]}`);
-    throw badUsage('say which: the first is worth most', `banksman hook ${verb} ${agent} --${places[0]?.kind ?? 'user'}`);
+    throw badUsage('say which: the first is worth most', `\`banksman hook ${verb} ${agent} --${places[0]?.kind ?? 'user'}\``);
   }
   const state = stateDirOf(options);
   const project = process.cwd();

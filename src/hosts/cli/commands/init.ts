@@ -8,7 +8,7 @@ import { addCluster, addProtected, loadConfigFile } from '#app/config/config-fil
 import { defaultConfigFile } from '#app/config/paths';
 import { serviceSocket } from '#app/config/service-config';
 import type { App, ProtectionSuggestion } from '#kernel/app';
-import { toFault } from '#kernel/errors';
+import { Fault, toFault } from '#kernel/errors';
 import { type JsonObject, wordOf } from '#kernel/json';
 import { english } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
@@ -74,13 +74,8 @@ type Cluster = Pick<ClusterConfig, 'name' | 'endpoints'>;
 
 async function asked(around: Around, clusters: readonly Cluster[]): Promise<{ readonly cluster: JsonObject; readonly secret: string }> {
   const { known, terminal } = around;
-  const endpoints = await answer(
-    () => terminal.ask('address of a node, or of several (as 10.0.0.11 or pve.lan): '),
-    (typed) => known.checkAddresses(typed, clusters),
-    terminal,
-  );
-  const seen = new Map<string, SeenCertificate>();
-  for (const endpoint of endpoints) seen.set(endpoint, await pinned(endpoint, around));
+  const seen = await reached(around, clusters);
+  const endpoints = [...seen.keys()];
   const tokenId = await answer(() => terminal.ask('id of the API token (as ops@pve!banksman): '), known.checkTokenId, terminal);
   const secret = await answer(
     () => terminal.askSecret('its secret (not shown): '),
@@ -120,10 +115,61 @@ function limited(signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(lookMs)]);
 }
 
-async function pinned(endpoint: string, { known, terminal, signal }: Around): Promise<SeenCertificate> {
+/** Asks until a node of those that were named answers and is trusted. The others are said, and left out. @throws {Refusal} */
+async function reached(around: Around, clusters: readonly Cluster[]): Promise<ReadonlyMap<string, SeenCertificate>> {
+  const { known, terminal } = around;
+  for (let attempt = 0; attempt < tries; attempt += 1) {
+    const endpoints = await answer(
+      () => terminal.ask('address of a node, or of several (as 10.0.0.11 or pve.lan): '),
+      (typed) => known.checkAddresses(typed, clusters),
+      terminal,
+    );
+    const seen = await trusted(endpoints, around);
+    if (seen.size > 0) return seen;
+    terminal.say(`none of them can be used: ${endpoints.join(', ')}\n\n`);
+  }
+  throw new Refusal('bad_answer', 'nothing was changed');
+}
+
+/** Has each that answers trusted. */
+async function trusted(endpoints: readonly string[], around: Around): Promise<ReadonlyMap<string, SeenCertificate>> {
+  const { terminal, signal } = around;
   const { checkProxmox } = await import('#app/clusters/try-cluster');
-  terminal.say(`looking at ${endpoint}…\n`);
-  const seen = await known.lookAtCertificate(endpoint, limited(signal));
+  const seen = new Map<string, SeenCertificate>();
+  for (const [endpoint, shown] of await lookAtAll(endpoints, around)) {
+    await trust(endpoint, shown, around);
+    const failed = await checkProxmox(endpoint, shown.isPublic ? undefined : shown.fingerprint, limited(signal)).catch(toFault);
+    if (failed === undefined) seen.set(endpoint, shown);
+    else sayLeftOut(failed, terminal);
+  }
+  if (seen.size > 0 && seen.size < endpoints.length)
+    terminal.say(`going on with ${[...seen.keys()].join(', ')}; the others can be added to \`endpoints\` later\n`);
+  return seen;
+}
+
+/** At once: each may take its whole time. @returns those that answer @throws {Refusal} `cancelled` */
+async function lookAtAll(
+  endpoints: readonly string[],
+  { known, terminal, signal }: Around,
+): Promise<readonly (readonly [endpoint: string, shown: SeenCertificate])[]> {
+  terminal.say(`looking at ${endpoints.join(', ')}…\n`);
+  const looked = await Promise.all(
+    endpoints.map(async (one) => [one, await known.lookAtCertificate(one, limited(signal)).catch(toFault)] as const),
+  );
+  if (signal.aborted) throw new Refusal('cancelled', 'cancelled; nothing was changed');
+  return looked.flatMap(([endpoint, shown]) => {
+    if (!(shown instanceof Fault)) return [[endpoint, shown] as const];
+    sayLeftOut(shown, terminal);
+    return [];
+  });
+}
+
+function sayLeftOut({ message, next }: Fault, terminal: Terminal): void {
+  terminal.say(`left out: ${showPlainly(message, 500)}${next === undefined ? '' : `; ${showPlainly(next, 500)}`}\n`);
+}
+
+/** @throws {Refusal} `cancelled` */
+async function trust(endpoint: string, seen: SeenCertificate, { known, terminal }: Around): Promise<void> {
   const line = (text: string) => showPlainly(text.replaceAll('\n', ', '), 200);
   terminal.say(
     `\n${endpoint} shows the certificate of ${line(seen.subject)}, made by ${line(seen.issuer)}, valid to ${line(seen.validTo)}:\n  ${seen.fingerprint}\n`,
@@ -134,8 +180,6 @@ async function pinned(endpoint: string, { known, terminal, signal }: Around): Pr
       : `On the node ${known.showFingerprint} prints the same, or somebody is in between.\n`,
   );
   await agreed(terminal, 'type `yes` to trust this certificate from now on: ');
-  await checkProxmox(endpoint, seen.isPublic ? undefined : seen.fingerprint, limited(signal));
-  return seen;
 }
 
 /** Asks the cluster, as every call will, before anything is written. @returns the entry, with the other nodes that were added. @throws {Refusal} */

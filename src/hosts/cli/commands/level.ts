@@ -6,7 +6,7 @@ import type { Signer } from '#kernel/approval/answer';
 import { type AutoApproveAction, autoApproveActions, defaultRuleLifeMs } from '#kernel/approval/security';
 import { showPlainly } from '#kernel/text/text';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
-import { badUsage, type CommandOptions, operands } from '../command-line.ts';
+import { badUsage, type CommandOptions, noSuchVerb, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
 import { signIn } from '../passphrase.ts';
 import { looking, requireDecidedHere, untilStopped, withApp } from '../session.ts';
@@ -16,7 +16,7 @@ import { withTerminal } from '../terminal.ts';
 export async function runLevel([verb, ...words]: readonly string[], options: CommandOptions): Promise<number> {
   if (verb === 'get') return getLevel(words, options);
   if (verb === 'set') return setLevel(words, options);
-  throw badUsage(`\`level\` takes \`get\` or \`set\`, not \`${verb ?? 'nothing'}\``);
+  throw noSuchVerb('level', ['get', 'set'], verb);
 }
 
 async function getLevel(words: readonly string[], options: CommandOptions): Promise<number> {
@@ -73,7 +73,7 @@ export async function runAutoApprove([verb, ...words]: readonly string[], option
   if (verb === 'list') return listRules(words, options);
   if (verb === 'set') return setRule(words, options);
   if (verb === 'remove') return removeRule(words, options);
-  throw badUsage(`\`auto-approve\` takes \`list\`, \`set\` or \`remove\`, not \`${verb ?? 'nothing'}\``);
+  throw noSuchVerb('auto-approve', ['list', 'set', 'remove'], verb);
 }
 
 async function listRules(words: readonly string[], options: CommandOptions): Promise<number> {

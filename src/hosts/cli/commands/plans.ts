@@ -3,7 +3,7 @@ import type { App } from '#kernel/app';
 import { mostSteps } from '#kernel/plans/plan';
 import type { PlanControl, PlanProgress } from '#kernel/plans/plan-progress';
 import { showPlainly } from '#kernel/text/text';
-import { badUsage, type CommandOptions, commandHint, operands } from '../command-line.ts';
+import { badUsage, type CommandOptions, commandHint, noSuchVerb, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
 import { noSuchRequest, personHere, requestId } from '../request-text.ts';
 import { looking, withApp } from '../session.ts';
@@ -23,8 +23,7 @@ const verbs: Readonly<Record<string, (words: readonly string[], options: Command
 export async function runPlans([verb = '', ...words]: readonly string[], options: CommandOptions): Promise<number> {
   const run = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
   if (run !== undefined) return run(words, options);
-  const names = Object.keys(verbs).map((name) => `\`${name}\``);
-  throw badUsage(`\`plans\` takes ${names.join(', ')}, not \`${showPlainly(verb, 40) || 'nothing'}\``);
+  throw noSuchVerb('plans', Object.keys(verbs), verb);
 }
 
 async function list(words: readonly string[], options: CommandOptions): Promise<number> {
@@ -118,7 +117,9 @@ async function clean(words: readonly string[], options: CommandOptions): Promise
     const old = (await app.plans.snapshots()).filter(({ takenAt }) => Date.now() - takenAt >= age);
     const [first] = old;
     if (first === undefined) {
-      printError('there is nothing to clean up');
+      const message = 'there is nothing to clean up';
+      if (options.json) printJson({ status: 'ok', code: 'ok', message });
+      else printError(message);
       return 0;
     }
     const here = old.filter(({ cluster }) => cluster === first.cluster).slice(0, mostSteps);

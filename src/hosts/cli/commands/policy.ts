@@ -7,7 +7,7 @@ import { createPolicyCheck, type PolicyCheck } from '#app/workspace/policy-check
 import type { Explanation } from '#kernel/app';
 import { Fault, toFault } from '#kernel/errors';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
-import { badUsage, type CommandOptions, operands } from '../command-line.ts';
+import { badUsage, type CommandOptions, noSuchVerb, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
 import { configOf, looking, withApp } from '../session.ts';
 import { agentOf, exitStatus, inputOf } from './call.ts';
@@ -16,7 +16,7 @@ import { runReplay } from './replay.ts';
 export async function runPolicy([verb, ...words]: readonly string[], options: CommandOptions): Promise<number> {
   if (verb === 'check') return check(words, options);
   if (verb === 'replay') return runReplay(words, options);
-  if (verb !== 'explain') throw badUsage(`\`policy\` takes \`check\`, \`explain\` or \`replay\`, not \`${verb ?? 'nothing'}\``);
+  if (verb !== 'explain') throw noSuchVerb('policy', ['check', 'explain', 'replay'], verb);
   const [tool = ''] = operands(words, ['TOOL']);
   const input = await inputOf(options);
   const level = levelIn(options);
@@ -36,7 +36,7 @@ function levelIn({ level }: CommandOptions): { readonly level?: SecurityLevel } 
   if (level === undefined) return {};
   const known = securityLevels.find((one) => one === level);
   if (known !== undefined) return { level: known };
-  throw badUsage(`\`--level\` must be ${securityLevels.join(', ')}, not \`${level}\``);
+  throw badUsage(`\`--level\` must be one of ${securityLevels.join(', ')}, not \`${level}\``);
 }
 
 /** Without `--root` the current directory is the workspace. */

@@ -16,7 +16,7 @@ const endings = { failed: 125, notRun: 126, timeout: 124, cancelled: 130 } as co
 const longestSeconds = 600;
 
 export async function runRun(words: readonly string[], options: CommandOptions): Promise<number> {
-  if (words.length === 0) throw badUsage('missing COMMAND', 'banksman run --help');
+  if (words.length === 0) throw badUsage('missing COMMAND');
   const seconds = options.timeout === undefined ? longestSeconds : wholeNumber(options.timeout, 'timeout', { min: 1, max: longestSeconds });
   const command = options.stdin === true ? withInput(lineOf(words), await buffer(process.stdin)) : lineOf(words);
   const input = { command, timeout_ms: seconds * 1_000, ...(options.network === true ? { network: true } : {}) };

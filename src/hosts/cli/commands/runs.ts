@@ -5,7 +5,7 @@ import { Fault } from '#kernel/errors';
 import { english } from '#kernel/text/message';
 import { changeLines } from '#kernel/text/shown-change';
 import { showPlainly } from '#kernel/text/text';
-import { badUsage, type CommandOptions, operands } from '../command-line.ts';
+import { badUsage, type CommandOptions, noSuchVerb, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
 import { looking, withApp } from '../session.ts';
 
@@ -17,7 +17,7 @@ const verbs: Readonly<Record<string, (history: RunHistory, words: readonly strin
 
 export async function runRuns([verb = '', ...words]: readonly string[], options: CommandOptions): Promise<number> {
   const run = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
-  if (run === undefined) throw badUsage(`\`runs\` takes \`list\`, \`show\` or \`undo\`, not \`${verb || 'nothing'}\``);
+  if (run === undefined) throw noSuchVerb('runs', ['list', 'show', 'undo'], verb);
   if (options['set-aside'] === true && verb !== 'undo') throw badUsage('`--set-aside` goes with `runs undo`');
   return withApp(
     options,

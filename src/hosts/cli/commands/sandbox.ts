@@ -1,7 +1,7 @@
 /** `banksman sandbox stats|clean`: the agents' own directories. */
 import { withPersonaControl } from '#app/workspace/open-workspace';
 import { showPlainly } from '#kernel/text/text';
-import { badUsage, type CommandOptions, operands } from '../command-line.ts';
+import { type CommandOptions, noSuchVerb, operands } from '../command-line.ts';
 import { printJson, printText } from '../output.ts';
 import { configOf, stateDirOf } from '../session.ts';
 
@@ -9,7 +9,7 @@ export async function runSandbox([verb, ...words]: readonly string[], options: C
   operands(words, []);
   if (verb === 'stats') return stats(options);
   if (verb === 'clean') return clean(options);
-  throw badUsage(`\`sandbox\` takes \`stats\` or \`clean\`, not \`${verb ?? 'nothing'}\``);
+  throw noSuchVerb('sandbox', ['stats', 'clean'], verb);
 }
 
 async function stats(options: CommandOptions): Promise<number> {

@@ -2,7 +2,7 @@
 import { serviceConfigFile, serviceSockets, serviceStateDir } from '#app/config/service-config';
 import { version } from '#app/for-hosts';
 import { Fault } from '#kernel/errors';
-import { badUsage, type CommandOptions, operands } from '../command-line.ts';
+import { badUsage, type CommandOptions, noSuchVerb, operands } from '../command-line.ts';
 import { printText, stderrLog } from '../output.ts';
 import { untilStopped } from '../session.ts';
 
@@ -17,7 +17,7 @@ export async function runService(words: readonly string[], options: CommandOptio
   else if (name === 'uninstall') await host.uninstallService(options.purge === true, printText);
   else if (name === 'status') return host.serviceStatus(options.sockets ?? serviceSockets, version, printText);
   else if (name === 'run') return run(host, users, options);
-  else throw badUsage(`\`service ${name}\`: there are install, status, uninstall and run`, 'banksman service --help');
+  else throw noSuchVerb('service', ['install', 'status', 'uninstall', 'run'], name);
   return 0;
 }
 

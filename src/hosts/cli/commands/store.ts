@@ -7,7 +7,7 @@ import { createTrailMemory } from '#app/store/trail-memory';
 import type { ChainPoint } from '#kernel/audit-event';
 import { Fault } from '#kernel/errors';
 import type { Store } from '#kernel/ports/store';
-import { badUsage, type CommandOptions, operands } from '../command-line.ts';
+import { type CommandOptions, noSuchVerb, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
 import { configOf, confirmed, stateDirOf } from '../session.ts';
 
@@ -15,7 +15,7 @@ export async function runStore([verb, ...words]: readonly string[], options: Com
   if (verb === 'backup') return backup(words, options);
   if (verb === 'restore') return restore(words, options);
   if (verb === 'accept') return accept(words, options);
-  throw badUsage(`\`store\` takes \`backup\`, \`restore\` or \`accept\`, not \`${verb ?? 'nothing'}\``);
+  throw noSuchVerb('store', ['backup', 'restore', 'accept'], verb);
 }
 
 async function backup(words: readonly string[], options: CommandOptions): Promise<number> {

@@ -4,7 +4,7 @@ import { osUser } from '#app/config/paths';
 import { createMcpToken, listMcpTokens, type McpToken, revokeMcpToken } from '#app/people/mcp-tokens';
 import { Fault } from '#kernel/errors';
 import { type ModelTier, modelTiers } from '#kernel/tiers';
-import { badUsage, type CommandOptions, operands } from '../command-line.ts';
+import { badUsage, type CommandOptions, noSuchVerb, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
 import { stateDirOf } from '../session.ts';
 
@@ -15,7 +15,7 @@ export async function runTokens([verb, ...words]: readonly string[], options: Co
   if (verb === 'list') return list(words, options);
   if (verb === 'create') return create(words, options);
   if (verb === 'revoke') return revoke(words, options);
-  throw badUsage(`\`tokens\` takes \`list\`, \`create\` or \`revoke\`, not \`${verb ?? 'nothing'}\``);
+  throw noSuchVerb('tokens', ['list', 'create', 'revoke'], verb);
 }
 
 async function list(words: readonly string[], options: CommandOptions): Promise<number> {
@@ -23,6 +23,7 @@ async function list(words: readonly string[], options: CommandOptions): Promise<
   const { tokens, unreadable } = await listMcpTokens(stateDirOf(options));
   if (options.json) printJson(tokens);
   else for (const token of tokens) printText(line(token));
+  if (tokens.length === 0) printError('there are no tokens: `banksman tokens create NAME` makes one');
   for (const file of unreadable) printError(`${file} is no token; it lets nobody in`);
   return 0;
 }

@@ -3,7 +3,7 @@ import { createCosigner } from '#app/witness/cosigner';
 import { logKeyFrom, type WitnessedLog, type WitnessFiles, witnessFiles } from '#app/witness/witness-files';
 import { Fault } from '#kernel/errors';
 import { showPlainly } from '#kernel/text/text';
-import { badUsage, type CommandOptions, operands } from '../command-line.ts';
+import { type CommandOptions, noSuchVerb, operands } from '../command-line.ts';
 import { printError, printJson, printText, stderrLog } from '../output.ts';
 import { confirmed, stateDirOf, untilStopped } from '../session.ts';
 import { listenAddress, stopped } from './serve.ts';
@@ -13,8 +13,7 @@ const verbs = { serve, add, remove, list, checkpoint, key };
 export async function runWitness([verb = '', ...words]: readonly string[], options: CommandOptions): Promise<number> {
   const run = new Map(Object.entries(verbs)).get(verb);
   if (run !== undefined) return run(words, options);
-  const names = Object.keys(verbs).map((name) => `\`${name}\``);
-  throw badUsage(`\`witness\` takes ${names.join(', ')}, not \`${verb === '' ? 'nothing' : verb}\``);
+  throw noSuchVerb('witness', Object.keys(verbs), verb);
 }
 
 /** The last line on stdout is JSON with the address and the key. */
@@ -79,12 +78,10 @@ async function list(words: readonly string[], options: CommandOptions): Promise<
   operands(words, []);
   const files = filesOf(options);
   const logs = (await files.logs()).filter(({ keys }) => keys.length > 0);
-  for (const log of logs) {
-    const one = await described(files, log);
-    if (options.json) printJson(one);
-    else printText(lineOf(one));
-  }
-  if (logs.length === 0 && !options.json) printText('no log is known: `banksman witness add KEY`');
+  const all = await Promise.all(logs.map((log) => described(files, log)));
+  if (options.json) printJson(all);
+  else for (const one of all) printText(lineOf(one));
+  if (all.length === 0 && !options.json) printText('no log is known: `banksman witness add KEY`');
   return 0;
 }
 
