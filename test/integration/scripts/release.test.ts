@@ -1,7 +1,7 @@
 /** `npm run package -- --all`: what a release has, as those meet it who install it. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
@@ -85,6 +85,15 @@ it('is published by actions that are pinned by their hash', () => {
   const uses = workflows.match(/uses: .*/g) ?? [];
   expect(uses.length).toBeGreaterThan(5);
   expect(uses.filter((line) => !/@[0-9a-f]{40} # v[\d.]+$/.test(line))).toEqual([]);
+});
+
+it('is taken by npm for the file that it is, by the line that publishes it', () => {
+  const line = /run: (npm publish .*)/.exec(readFileSync(path.join(repository, '.github/workflows/release.yml'), 'utf8'))?.[1] ?? '';
+  symlinkSync(release, path.join(folder, 'release'));
+  // What says where it comes from is made in a workflow alone.
+  const tried = line.replace('--provenance', '--dry-run');
+  const said = execFileSync('sh', ['-c', tried], { cwd: folder, env: place, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  expect(said.trim()).toBe(`+ banksman@${version}`);
 });
 
 it('is the same, byte for byte, when it is made again', () => {
