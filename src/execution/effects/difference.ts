@@ -76,7 +76,7 @@ interface Reading extends DifferenceRequest {
   readonly alike: Map<string, BigIntStats>;
 }
 
-/** @throws {Fault} `too_many_changes` and `effects_failed` */
+/** @throws {Fault} `too_many_changes`, `other_owner` and `effects_failed` */
 export async function readDifference(request: DifferenceRequest, signal: AbortSignal): Promise<Difference> {
   const { entries, odd, root } = await readUpper(request.view, request.limits);
   const ofRoot = root === undefined ? [] : rootUnit(root, request.view);
@@ -114,6 +114,7 @@ export async function readDifference(request: DifferenceRequest, signal: AbortSi
   const lostSecrets = entries.flatMap((entry) => lostSecret(entry, request.view));
   const found = await withAway(await unitsOf(entries, reading, new Set(outer)), { ...reading, anyGone: seen.anyGone });
   const { units, marked } = await withAttributes(found, reading);
+  refuseTaken(units, request.view);
   return { units: [...withLinks(units, entries, workspaceRoot), ...ofRoot], odd, lostSecrets, marked };
 }
 
@@ -128,6 +129,23 @@ async function markedFiles(entries: readonly UpperEntry[], over: readonly UpperE
   const added = entries.filter((entry) => !(isWhiteout(entry) || overPaths.has(entry.path)));
   const marks = await attributesOf(upper, filesOf(added), reading);
   return new Set([...marks.keys()].filter((path) => isCopiedUp(marks.get(path))));
+}
+
+/**
+ * In a copy that was made without root all is this user's own: what was another user's there, written to or given another name, must not become ours
+ * in the workspace. What takes its place (`sed -i`) is ours everywhere.
+ */
+function refuseTaken(units: readonly Unit[], view: View): void {
+  if (view.kind !== 'copy' || isPrivileged()) return;
+  const isOthers = (path: string, { uid }: BigIntStats) => (look(`${view.workspaceRoot}/${path}`)?.uid ?? uid) !== uid;
+  const others = new Map(
+    [...view.laid].filter(([path, stats]) => isOthers(path, stats)).map(([, stats]) => [stats.ino, stats.birthtimeNs]),
+  );
+  const isTaken = ({ stats }: TreeEntry) => others.get(stats.ino) === stats.birthtimeNs;
+  const taken = units.flatMap(({ after, inside }) => (after === undefined ? inside : [after, ...inside])).find(isTaken);
+  if (taken === undefined) return;
+  const why = say`nothing of it was applied: \`${taken.path}\` is another user’s, and would be this user’s with it`;
+  throw new Fault('other_owner', why, { next: 'do it without that place, or ask the user to' });
 }
 
 function rootUnit({ stats, keepTimes }: RootChange, { workspaceRoot }: View): readonly Unit[] {

@@ -13,7 +13,7 @@ import { type Disk, disk as realDisk } from './disk.ts';
 import { applyHeld, heldMs, hold, isHeld, readHeld } from './held.ts';
 import { claim, hasMark, isOwnedByAnother, locked, readPlan, runIds, sweepLocks } from './journal.ts';
 import { holdTogether, judgeUnits, type Sorted } from './judge-units.ts';
-import { closeView, openView } from './lay-view.ts';
+import { closeView, createLeavings, type Leavings, leftIn, openView } from './lay-view.ts';
 import { withLinkSets } from './link-sets.ts';
 import { copyMarked, keptBytesOf, listsOf, makePlan, nameOf } from './make-plan.ts';
 import type { DifferenceLimits } from './read-upper.ts';
@@ -109,6 +109,7 @@ interface Ground extends Required<Omit<EffectsOptions, 'limits'>> {
   readonly live: Set<string>;
   /** Waiting for each other is quicker than for the lock. */
   turn: Promise<unknown>;
+  readonly leavings: Leavings;
   /** When the journal was last held against its limits, in ms since the epoch, and what was added since. */
   pruned: { at: number; bytes: number };
 }
@@ -125,6 +126,7 @@ export function createEffects(options: EffectsOptions): Effects {
     limits: { ...defaultEffectsLimits, ...options.limits },
     live,
     turn: Promise.resolve(),
+    leavings: createLeavings({ disk: realDisk, ...options }, options.log),
     pruned: { at: 0, bytes: 0 },
   };
   let isRecovered = false;
@@ -179,10 +181,7 @@ async function changeOne(ground: Ground, change: FileChange): Promise<string> {
   const id = newId();
   ground.live.add(directoryOf(ground, id));
   try {
-    const work = async () => {
-      const { keptBytes } = await changeFile(ground, change, id);
-      pruneSometimes(ground, keptBytes);
-    };
+    const work = async () => pruneSometimes(ground, (await changeFile(ground, change, id)).keptBytes);
     await inLock(ground, work, change.signal);
     return id;
   } finally {
@@ -200,6 +199,8 @@ function pruneSometimes(ground: Ground, added: number): void {
 }
 
 async function openRun(ground: Ground, hide: readonly string[], { copy = false, scratch: far }: OpenOptions): Promise<OpenRun> {
+  // What ended runs left never becomes more than one run's, and is out of the disk's way.
+  await ground.leavings.gone();
   const id = newId();
   const directory = directoryOf(ground, id);
   const kind = copy ? 'copy' : 'overlay';
@@ -210,10 +211,11 @@ async function openRun(ground: Ground, hide: readonly string[], { copy = false, 
   const held = createHeldView({ workspaceRoot: ground.workspaceRoot });
   const close = async () => {
     await held.close();
-    const isKept = hasMark(directory, 'applied');
-    await closeView({ directory, scratch }, ground);
-    if (!isKept) ground.disk.remove(directory);
+    // Applied; or rolled back in part, or not yet: what was there before is in the journal alone.
+    const isKept = hasMark(directory, 'plan');
+    const left = await closeView({ directory, scratch, isKept }, ground);
     ground.live.delete(directory);
+    void ground.leavings.remove(left);
   };
   try {
     claim(directory);
@@ -258,12 +260,12 @@ async function settle(run: Run, how: SettleOptions, signal: AbortSignal): Promis
   const { ground, view } = run;
   const looker = createLooker(ground.programs, run.held);
   const difference = await readAll({ ...ground, view, looker, startedAt: run.startedAt }, signal).catch((thrown: unknown) => {
-    if (thrown instanceof Fault && thrown.code === 'too_many_changes') return thrown;
+    if (thrown instanceof Fault && (thrown.code === 'too_many_changes' || thrown.code === 'other_owner')) return thrown;
     throw thrown;
   });
   // Nothing of what lies under a mounted view may be moved.
   await run.held.close();
-  if (difference instanceof Fault) return { ...nothing, nothingApplied: difference.message, instead: 'change less with one command' };
+  if (difference instanceof Fault) return { ...nothing, nothingApplied: difference.message, instead: difference.next ?? 'do less at once' };
   const request = {
     difference,
     view,
@@ -352,9 +354,9 @@ async function planAndApply(
   return inLock(ground, work, signal);
 }
 
-/** What a process that ended left behind. */
 async function recover(ground: Ground): Promise<void> {
   await recoverRuns(ground);
+  await ground.leavings.remove(leftIn(ground.journal));
   sweepLocks(ground.journal, ground.disk);
   prune(ground);
 }
@@ -364,6 +366,7 @@ function sweepScratch(ground: Ground, scratch: string): void {
   if (look(scratch) === undefined) return;
   const isInUse = (directory: string) => ground.live.has(directory) || isOwnedByAnother(directory);
   for (const id of runIds(scratch)) if (!isInUse(`${ground.journal}/${id}`)) ground.disk.remove(`${scratch}/${id}`);
+  void ground.leavings.remove(leftIn(scratch));
 }
 
 function records(ground: Ground): readonly RunRecord[] {

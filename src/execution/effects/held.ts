@@ -149,7 +149,8 @@ export async function applyHeld(ground: HeldGround, id: string, digest: string):
   try {
     const effects = await carryOut(ground, { ...plan, steps: await refreshed(ground, plan.steps), at: Date.now() });
     if (effects.runId === undefined) {
-      ground.disk.remove(directory);
+      // Rolled back, and not all of it: what was there is in the journal alone.
+      if (!hasMark(directory, 'undone')) ground.disk.remove(directory);
       throw new Fault('held_conflict', effects.nothingApplied ?? 'nothing was applied', { next: again });
     }
     ground.disk.unlink(`${directory}/held`);

@@ -1,7 +1,9 @@
 /** What lies in a view before anything is started in it, and its end. */
 
-import { chmodSync, chownSync, linkSync, lutimesSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { Fault } from '#kernel/errors';
+import { chmodSync, chownSync, linkSync, lstatSync, lutimesSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { Fault, reasonOf } from '#kernel/errors';
+import type { Log } from '#kernel/ports/log';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { say } from '#kernel/text/message';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
@@ -141,36 +143,127 @@ function giveLooks(lower: string, upper: string): void {
   lutimesSync(upper, atimeMs / 1_000, mtimeMs / 1_000);
 }
 
-/** Of a run that is sorted, or came to nothing. */
-export async function closeView({ directory, scratch }: Pick<ViewPlace, 'directory' | 'scratch'>, hands: Hands): Promise<void> {
-  for (const part of ['upper', 'work', 'look', 'caches']) await removeApart(`${scratch}/${part}`, hands);
-  for (const table of ['mounts', 'look-mounts']) hands.disk.remove(`${scratch}/${table}`);
-  for (const list of ['ask', 'seen']) hands.disk.remove(`${directory}/${list}`);
-  await removeApart(`${directory}/copied`, hands);
-  if (scratch !== directory) hands.disk.remove(scratch);
+/** Small ones go after the answer: to remove them takes longer than most commands. `work` last: where that is, some of them may be (`hasView`). */
+const viewParts = ['upper', 'look', 'caches', 'copied', 'mounts', 'look-mounts', 'ask', 'seen', 'work'] as const;
+
+interface Closing extends Pick<ViewPlace, 'directory' | 'scratch'> {
+  /** The run's own directory stays: it was applied. */
+  readonly isKept: boolean;
 }
 
-const fewEntries = 500;
+/**
+ * Of a run that is sorted, or came to nothing: when this returns, nothing of the view lies where a run's own would. INVARIANT: nothing is ever read
+ * where it lies then, and anybody may remove it (`leftIn`), so that a process that ends before does no harm.
+ * @returns what is left to be removed
+ */
+export async function closeView({ directory, scratch, isKept }: Closing, hands: Hands): Promise<readonly string[]> {
+  for (const place of new Set([directory, scratch]))
+    for (const part of viewParts) if (!isSmallTree(`${place}/${part}`)) await removeApart(`${place}/${part}`, hands);
+  const left: string[] = [];
+  if (scratch !== directory) left.push(...setAside(scratch, hands));
+  if (!isKept) return [...left, ...setAside(directory, hands)];
+  const parts = viewParts.filter((part) => look(`${directory}/${part}`) !== undefined);
+  if (parts.length === 0) return left;
+  const gone = asideOf(directory);
+  try {
+    hands.disk.mkdir(gone);
+  } catch {
+    // Of a process that was killed here, or the disk is full: then each part is removed at once.
+  }
+  for (const part of parts) moveOrRemove(`${directory}/${part}`, `${gone}/${part}`, hands.disk);
+  return [...left, gone];
+}
+
+function setAside(directory: string, { disk }: Hands): readonly string[] {
+  const gone = asideOf(directory);
+  return moveOrRemove(directory, gone, disk) ? [gone] : [];
+}
+
+/** rename(2): without root a directory that is closed to its owner cannot be moved into another one. */
+function moveOrRemove(from: string, to: string, disk: Hands['disk']): boolean {
+  try {
+    disk.rename(from, to);
+    return true;
+  } catch {
+    disk.remove(from);
+    return false;
+  }
+}
+
+/** A name that no run has. */
+function asideOf(directory: string): string {
+  const slash = directory.lastIndexOf('/');
+  return `${directory.slice(0, slash)}/gone-${directory.slice(slash + 1)}`;
+}
+
+/** What `closeView` left to be removed, of processes that ended meanwhile too. */
+export function leftIn(place: string): readonly string[] {
+  return readdirSync(place)
+    .filter((name) => name.startsWith('gone-'))
+    .map((name) => `${place}/${name}`);
+}
+
+/** Whether a process that was killed after it had applied a run left the view. */
+export function hasView(directory: string): boolean {
+  return look(`${directory}/work`) !== undefined;
+}
+
+/** Another process may be at the same. */
+async function removeLeft(left: readonly string[], { disk }: Hands): Promise<void> {
+  for (const place of left) {
+    try {
+      await rm(place, { recursive: true, force: true });
+    } catch {
+      // What a command closed, or made too deep for a path.
+      disk.remove(place);
+    }
+  }
+}
+
+export interface Leavings {
+  /** The answer does not wait for it. A process that ends before leaves it to the next one (`leftIn`). */
+  remove(left: readonly string[]): Promise<unknown>;
+  /** All that was to go is gone. */
+  gone(): Promise<unknown>;
+}
+
+export function createLeavings(hands: Hands, log: Log): Leavings {
+  let leaving: Promise<unknown> = Promise.resolve();
+  return {
+    remove: (left) => {
+      const removed = removeLeft(left, hands).catch((thrown: unknown) => log.warn(`what a run left is not gone: ${reasonOf(thrown)}`));
+      leaving = Promise.all([leaving, removed]);
+      return leaving;
+    },
+    gone: () => leaving,
+  };
+}
+
+const [fewEntries, fewBlocks] = [500, 131_072];
 
 /** A hundred thousand files take their time, and others wait for this process; for a few a process of their own would take longer. */
 async function removeApart(directory: string, { programs, disk }: Hands): Promise<void> {
   const options = { cwd: '/', env: launcherEnvironment, timeoutMs: 600_000, keepBytes: 1_024 };
-  if (look(directory) !== undefined && !hasFew(directory))
-    await programs.run({ program: '/bin/rm', args: ['-rf', '--', directory], ...options }, new AbortController().signal);
+  await programs.run({ program: '/bin/rm', args: ['-rf', '--', directory], ...options }, new AbortController().signal);
   // What had closed itself is left.
   disk.remove(directory);
 }
 
-function hasFew(directory: string): boolean {
-  const open = [directory];
-  let count = 0;
+/** Entries and room. What is not there is small; what a command closed is not known to be. */
+function isSmallTree(top: string): boolean {
+  const open = look(top)?.isDirectory() ? [top] : [];
+  let [count, blocks] = [0, 0];
   try {
     for (let at = open.pop(); at !== undefined && count <= fewEntries; at = open.pop()) {
       const entries = readdirSync(at, { withFileTypes: true });
       count += entries.length;
-      open.push(...entries.filter((entry) => entry.isDirectory()).map(({ name }) => `${at}/${name}`));
+      if (count > fewEntries) return false;
+      for (const entry of entries) {
+        if (entry.isDirectory()) open.push(`${at}/${entry.name}`);
+        else blocks += lstatSync(`${at}/${entry.name}`).blocks;
+      }
     }
-    return count <= fewEntries;
+    return count <= fewEntries && blocks <= fewBlocks;
   } catch {
     return false;
   }

@@ -7,6 +7,7 @@ import type { Work } from './carry-out.ts';
 import { whileOpen } from './carry-out.ts';
 import { isHeld } from './held.ts';
 import { claim, hasMark, isOwnedByAnother, readApplied, readPlan, readUndoing, runIds, type Step } from './journal.ts';
+import { closeView, hasView } from './lay-view.ts';
 import { directoryOf, inHand, type JournalGround, rollBack, without } from './run-plan.ts';
 import { changedSince, changedTrees, inParts, takeBack, untouchedParents } from './take-back.ts';
 
@@ -18,7 +19,12 @@ export interface UndoGround extends JournalGround {
 export async function recoverRuns(ground: UndoGround): Promise<void> {
   for (const id of runIds(ground.journal)) {
     const directory = directoryOf(ground, id);
-    if (isAtRest(directory) || ground.live.has(directory) || isOwnedByAnother(directory)) continue;
+    const isDone = isAtRest(directory);
+    if ((isDone && !hasView(directory)) || ground.live.has(directory) || isOwnedByAnother(directory)) continue;
+    if (isDone) {
+      await closeView({ directory, scratch: directory, isKept: true }, ground);
+      continue;
+    }
     const left = await recover(ground, directory);
     if (left.length === 0) ground.log.info(`run ${id} was interrupted; the workspace is as before it`);
     else ground.log.warn(`the undo of run ${id} was interrupted and cannot be finished: ${left.join(', ')}`);

@@ -396,6 +396,26 @@ function namesIn(workspace: string): readonly string[] {
   return together.map((names) => names.join(' ')).toSorted((one, other) => one.localeCompare(other));
 }
 
+describe('another user’s files, on a copy', () => {
+  it.each([
+    ['written to', 'echo more >> theirs'],
+    ['given another name', 'mv theirs mine'],
+    ['in a directory that gets another name', 'mv d e'],
+  ])('%s: they do not become one’s own', (_name, command) => {
+    const root = temporaryDirectory('effects-');
+    execFileSync('bash', ['-ec', 'mkdir -p ws/d; cd ws; for f in theirs d/theirs; do echo theirs > $f; chmod 666 $f; done; echo > own'], {
+      cwd: root,
+    });
+    execFileSync('chown', [`${otherUser}:${otherUser}`, root, ...['', 'd', 'own'].map((name) => path.join(root, 'ws', name))]);
+    const was = snapshot(path.join(root, 'ws'), { inodes: true });
+    const [done] = runApart({ root, commands: [command], way: 'copy' }, otherUser)?.done ?? [];
+    expect(done?.nothingApplied).toMatch(/^nothing of it was applied: `[a-z/]+` is another user’s/);
+    expect(snapshot(path.join(root, 'ws'), { inodes: true })).toEqual(was);
+    const [other] = runApart({ root, commands: ['echo more >> own; sed -i s/t/T/ theirs'], way: 'copy' }, otherUser)?.done ?? [];
+    expect(other).toMatchObject({ changed: ['own', 'theirs'], leftOut: [] });
+  });
+});
+
 describe('renames of directories by rename(2)', () => {
   it('work as root', async () => {
     const root = temporaryDirectory('effects-');

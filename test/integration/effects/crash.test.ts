@@ -7,7 +7,7 @@ import type { Effects } from '#execution/effects/effects';
 import { programRunner } from '#execution/run-child';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { temporaryDirectory } from '../execution/support/temporary.ts';
-import { openBench, snapshot, type Way } from './support/effects-bench.ts';
+import { leftGone, openBench, snapshot, type Way } from './support/effects-bench.ts';
 import { runApart } from './support/run-as.ts';
 
 const fixture =
@@ -34,6 +34,7 @@ function stateOf(workspace: string, before: unknown, after: unknown): string {
 async function leavings(way: Way, effects: Effects, scratch: string): Promise<readonly string[]> {
   if (way !== 'scratch') return [];
   await (await effects.open([], { scratch })).discard();
+  await leftGone(scratch);
   return readdirSync(scratch);
 }
 
@@ -64,6 +65,7 @@ describe('a kill at each step of the disk', () => {
         ends.push(end);
         expect(end, `killed at ${killAt}`).toBe(record === undefined ? 'before' : 'after');
         expect(readdirSync(journal), `killed at ${killAt}`).toEqual(record === undefined ? [] : [record.id]);
+        if (record !== undefined) expect(readdirSync(path.join(journal, record.id)), `killed at ${killAt}`).not.toContain('work');
         if (record !== undefined) await effects.undo(record.id, { force: false });
         expect(snapshot(workspace), `undone after ${killAt}`).toEqual(before);
       }
@@ -191,6 +193,22 @@ describe('after a crash', () => {
     }
   });
 
+  it('what was there before stays in the journal where a disk that fails and a person meet', async () => {
+    const { root, workspace } = makeWorkspace();
+    const failing = { ...disk };
+    for (const act of ['link', 'rename'] as const)
+      failing[act] = (from, to) => {
+        if (path.basename(to) !== 'zz') return disk[act](from, to);
+        writeFileSync(path.join(workspace, 'f'), 'a person');
+        throw Object.assign(new Error(`EIO: i/o error, ${act}`), { code: 'EIO' });
+      };
+    const { run, log, journal } = openBench({ root, disk: failing });
+    await expect(run('echo more >> f; echo z > zz')).rejects.toThrow('EIO');
+    expect(log.join()).toContain('but for f, changed by others; what was there is in');
+    expect(readFileSync(path.join(workspace, 'f'), 'utf8')).toBe('a person');
+    expect(execFileSync('grep', ['-rlx', 'one', journal], { encoding: 'utf8' })).toContain('/kept/');
+  });
+
   const git = (cwd: string, line: string) => {
     const who = { GIT_AUTHOR_NAME: 'a', GIT_AUTHOR_EMAIL: 'b', GIT_COMMITTER_NAME: 'a', GIT_COMMITTER_EMAIL: 'b' };
     return execFileSync('bash', ['-ec', line], { cwd, encoding: 'utf8', env: { ...process.env, ...who, GIT_CONFIG_GLOBAL: '/dev/null' } });
@@ -231,6 +249,29 @@ describe('after a crash', () => {
     execFileSync(process.execPath, ['--input-type=module', '-e', script], { cwd: path.join(import.meta.dirname, '../../..') });
     expect(readdirSync(one.journal)).toEqual([path.basename(path.dirname(run.upper))]);
     await run.discard();
+    await leftGone(one.journal);
     expect(readdirSync(one.journal)).toEqual([]);
+  });
+
+  it('the next start takes away what a run had left for after its answer, and goes through no link in it', async () => {
+    const { root, workspace } = makeWorkspace();
+    const { effects, journal } = openBench({ root });
+    const outside = path.join(root, 'outside');
+    const script = `mkdir -p "$0/o" "$1/upper" "$2/work/work" "$2/upper/c"; echo 1 > "$0/o/1"
+      for at in "$1" "$2/upper" "$2/work/work"; do ln -s "$0" "$at/l"; touch "$at/f" "$at/$(printf '\\377')"; done
+      cd "$1/upper"; for i in {1..40}; do n=$(printf 'd%.0s' {1..200}); mkdir $n; cd -P $n; done; touch deep; chmod 0 "$1/upper" "$2/upper/c"`;
+    const kept = path.join(journal, 'mabc-01234567');
+    execFileSync('bash', ['-ec', script, outside, path.join(journal, 'gone-mabc-76543210'), kept]);
+    const plan = { id: 'mabc-01234567', title: 't', agentId: 'a', workspaceRoot: workspace, at: Date.now(), steps: [], parents: [] };
+    writeFileSync(path.join(kept, 'plan'), JSON.stringify({ ...plan, lists: { created: [], changed: [], deleted: [] }, keptBytes: 0 }));
+    for (const [name, text] of [
+      ['applied', '{}'],
+      ['owner', '999999 1'],
+    ] as const)
+      writeFileSync(path.join(kept, name), text);
+    expect((await effects.list()).map(({ id }) => id)).toEqual(['mabc-01234567']);
+    expect(readdirSync(journal)).toEqual(['mabc-01234567']);
+    expect(readdirSync(kept)).toEqual(['applied', 'owner', 'plan']);
+    expect(readFileSync(path.join(outside, 'o/1'), 'utf8')).toBe('1\n');
   });
 });

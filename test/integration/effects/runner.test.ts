@@ -415,6 +415,6 @@ describe.skipIf(!canSandbox)('a command over a view', () => {
     await expect(runner.run(request, stop.signal, () => stop.abort())).rejects.toMatchObject({ code: 'cancelled' });
     expect(existsSync(at('done'))).toBe(false);
     const [journal = ''] = readdirSync(path.join(root, 'state/runs'));
-    expect(readdirSync(path.join(root, 'state/runs', journal))).toEqual([]);
+    await expect.poll(() => readdirSync(path.join(root, 'state/runs', journal))).toEqual([]);
   });
 });

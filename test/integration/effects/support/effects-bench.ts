@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { type BigIntStats, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Disk } from '#execution/effects/disk';
 import { createEffects, type Effects, type EffectsLimits } from '#execution/effects/effects';
 import type { ProgramLine } from '#execution/effects/view';
@@ -86,9 +87,15 @@ export function openBench({ root, judge = applyAll, limits, disk, programs = pro
       const { exitCode, stderr } = await programRunner.run({ ...line, cwd: '/', env, timeoutMs: 60_000, keepBytes: 64_000 }, signal);
       await meanwhile?.();
       const settling = { title: command, agentId: 'cli:test', apply, ...(onApply === undefined ? {} : { onApply }) };
-      return { ...(await run.settle(settling, ended ?? signal)), exitCode, stderr };
+      const settled = await run.settle(settling, ended ?? signal).finally(() => leftGone(journal));
+      return { ...settled, exitCode, stderr };
     },
   };
+}
+
+/** Until the views of ended runs are gone, which no answer waits for. */
+export async function leftGone(place: string): Promise<void> {
+  while (readdirSync(place).some((name) => name.startsWith('gone-'))) await delay(2);
 }
 
 /** As bubblewrap mounts a copy. */
