@@ -12,6 +12,7 @@
  *     <id>/stage/3    content that step 3 puts into the workspace, before it did and after it was undone
  *     <id>/kept/3     what was there before step 3
  *     <id>/index/3-0  a copy of the first index of git that step 3 put there: what it named
+ *     gone-<id>/      of a run that has ended: to be removed, by whoever comes first
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';

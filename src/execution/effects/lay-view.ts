@@ -231,7 +231,10 @@ export function createLeavings(hands: Hands, log: Log): Leavings {
   let leaving: Promise<unknown> = Promise.resolve();
   return {
     remove: (left) => {
-      const removed = removeLeft(left, hands).catch((thrown: unknown) => log.warn(`what a run left is not gone: ${reasonOf(thrown)}`));
+      const removed = removeLeft(left, hands).catch((thrown: unknown) => {
+        // Another process may have been faster.
+        if (left.some((place) => look(place) !== undefined)) log.warn(`what a run left is not gone: ${reasonOf(thrown)}`);
+      });
       leaving = Promise.all([leaving, removed]);
       return leaving;
     },
@@ -258,10 +261,9 @@ function isSmallTree(top: string): boolean {
       const entries = readdirSync(at, { withFileTypes: true });
       count += entries.length;
       if (count > fewEntries) return false;
-      for (const entry of entries) {
-        if (entry.isDirectory()) open.push(`${at}/${entry.name}`);
-        else blocks += lstatSync(`${at}/${entry.name}`).blocks;
-      }
+      const directories = entries.filter((entry) => entry.isDirectory());
+      open.push(...directories.map(({ name }) => `${at}/${name}`));
+      for (const entry of entries) blocks += directories.includes(entry) ? 0 : lstatSync(`${at}/${entry.name}`).blocks;
     }
     return count <= fewEntries && blocks <= fewBlocks;
   } catch {

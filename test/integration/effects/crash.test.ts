@@ -64,8 +64,10 @@ describe('a kill at each step of the disk', () => {
         const end = stateOf(workspace, before, after);
         ends.push(end);
         expect(end, `killed at ${killAt}`).toBe(record === undefined ? 'before' : 'after');
+        await leftGone(journal);
         expect(readdirSync(journal), `killed at ${killAt}`).toEqual(record === undefined ? [] : [record.id]);
-        if (record !== undefined) expect(readdirSync(path.join(journal, record.id)), `killed at ${killAt}`).not.toContain('work');
+        const kept = record === undefined ? [] : readdirSync(path.join(journal, record.id));
+        expect(kept, `killed at ${killAt}`).not.toContain('work');
         if (record !== undefined) await effects.undo(record.id, { force: false });
         expect(snapshot(workspace), `undone after ${killAt}`).toEqual(before);
       }

@@ -87,8 +87,11 @@ export function openBench({ root, judge = applyAll, limits, disk, programs = pro
       const { exitCode, stderr } = await programRunner.run({ ...line, cwd: '/', env, timeoutMs: 60_000, keepBytes: 64_000 }, signal);
       await meanwhile?.();
       const settling = { title: command, agentId: 'cli:test', apply, ...(onApply === undefined ? {} : { onApply }) };
-      const settled = await run.settle(settling, ended ?? signal).finally(() => leftGone(journal));
-      return { ...settled, exitCode, stderr };
+      try {
+        return { ...(await run.settle(settling, ended ?? signal)), exitCode, stderr };
+      } finally {
+        await leftGone(journal);
+      }
     },
   };
 }
