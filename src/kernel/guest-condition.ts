@@ -62,18 +62,43 @@ const partWords: Readonly<Record<string, string>> = {
 /** What every guest has that is there: absent, it could not be read. */
 const known: ReadonlySet<string> = new Set(['status', 'digest', 'settings', 'snapshots']);
 
-function changedWords(part: string, guest: GuestCondition): string {
-  const isUnread = guest.exists && known.has(part) && guest[part as keyof GuestCondition] === undefined;
-  return `${partWords[part] ?? part}${isUnread ? ' (could not be read just now)' : ''}`;
+function isUnread(part: string, guest: GuestCondition): boolean {
+  // A lock stands in the configuration.
+  if (part === 'lock') return isUnread('digest', guest);
+  return guest.exists && known.has(part) && guest[part as keyof GuestCondition] === undefined;
+}
+
+/** What became something else of one guest. */
+interface Changed {
+  readonly guest: GuestCondition;
+  readonly parts: readonly string[];
+}
+
+function changes(was: readonly JsonObject[], now: readonly GuestCondition[]): readonly Changed[] {
+  return now.flatMap((guest) => {
+    const old = was.find((entry) => entry['vmid'] === guest.vmid);
+    if (old === undefined) return [];
+    // A request keeps the digest alone, which says the more.
+    const compared = Object.keys(partWords).filter((key) => key !== 'settings' || old['digest'] === undefined);
+    const parts = compared.filter((key) => JSON.stringify(old[key]) !== JSON.stringify(guest[key as keyof GuestCondition]));
+    return parts.length === 0 ? [] : [{ guest, parts }];
+  });
+}
+
+function changedWords({ guest, parts }: Changed): string {
+  const words = parts.map((part) => `${partWords[part] ?? part}${isUnread(part, guest) ? ' (could not be read just now)' : ''}`);
+  return `guest ${guest.vmid}: ${[...new Set(words)].join(', ')}`;
 }
 
 /** Which part of which guest became something else, in words; undefined where that is not what changed. */
 export function changedSince(was: readonly JsonObject[] = [], now: readonly GuestCondition[] = []): string | undefined {
-  for (const guest of now) {
-    const old = was.find((entry) => entry['vmid'] === guest.vmid);
-    if (old === undefined) continue;
-    const parts = Object.keys(partWords).filter((key) => JSON.stringify(old[key]) !== JSON.stringify(guest[key as keyof GuestCondition]));
-    if (parts.length > 0) return `guest ${guest.vmid}: ${[...new Set(parts.map((part) => changedWords(part, guest)))].join(', ')}`;
-  }
-  return undefined;
+  const [first] = changes(was, now);
+  return first && changedWords(first);
+}
+
+/** The same, where nothing is known to be something else: all that differs could not be read just now. */
+export function unreadSince(was: readonly JsonObject[] = [], now: readonly GuestCondition[] = []): string | undefined {
+  const found = changes(was, now);
+  const isKnown = found.some(({ guest, parts }) => parts.some((part) => !isUnread(part, guest)));
+  return isKnown ? undefined : found.map(changedWords).join('; ') || undefined;
 }

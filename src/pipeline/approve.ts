@@ -6,7 +6,7 @@ import { expiryInWords } from '#kernel/approval/request-end';
 import { alreadyRun, runInWords, runOf } from '#kernel/approval/request-run';
 import { applyHeldTool } from '#kernel/effects';
 import { toFault } from '#kernel/errors';
-import { changedSince, inverseWords } from '#kernel/guest-condition';
+import { changedSince, inverseWords, unreadSince } from '#kernel/guest-condition';
 import { applyPlanTool } from '#kernel/plans/plan';
 import { english, type Message, say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
@@ -73,7 +73,11 @@ async function approvedBefore(state: Classified, id: string, context: ApproveCon
   if (record.agent.id !== call.agent.id) return refuse(ofAnother(record));
   if (digestOf(effectiveAction(state, call.agent, deps.settings.version, deps.workspacePlace)) === record.digest)
     return consume(state, record, context);
-  return refuse(record.action.policyVersion === deps.settings.version ? targetChanged(record, state) : otherPolicy(record));
+  return refuseUnused(
+    record,
+    record.action.policyVersion === deps.settings.version ? targetChanged(record, state) : otherPolicy(record),
+    deps,
+  );
 }
 
 async function draftOf(state: Classified, bound: Pick<RequestDraft, 'action' | 'digest'>, context: ApproveContext): Promise<RequestDraft> {
@@ -152,11 +156,11 @@ async function consume(
     withCondition(again.state, deps, deadline.signal),
     findObstacle(again.state, deps, deadline.signal),
   ]);
-  if (obstacle !== undefined) return refuse({ ...obstacle, requestId: request.id });
+  if (obstacle !== undefined) return refuseUnused(request, { ...obstacle, requestId: request.id }, deps);
   const digest = digestOf(effectiveAction(current, call.agent, deps.settings.version, deps.workspacePlace));
   if (digest !== request.digest) {
     if (deps.settings.version !== before.settings.version) return refuse(policyChanged(request, before.settings, deps.settings));
-    return refuse(targetChanged(request, current));
+    return refuseUnused(request, targetChanged(request, current), deps);
   }
   deadline.signal.throwIfAborted();
   const by = call.byHand === undefined ? deps.consumer : `${deps.consumer}${byHandMark}${call.byHand.by}`;
@@ -165,7 +169,22 @@ async function consume(
   return goOn({ ...current, requestId: request.id });
 }
 
+/** Where another call used the approval meanwhile, what that one does is no reason to ask anew. */
+async function refuseUnused({ id }: RequestRecord, refusal: Refusal, { requests, clock }: CallDeps): Promise<Step<never>> {
+  const now = await requests.get(id).catch(() => undefined);
+  return refuse(now?.status === 'consumed' ? undecided(now, clock.now()) : refusal);
+}
+
 function targetChanged({ id, action }: RequestRecord, { before }: Classified): Refusal {
+  const unread = unreadSince(action.before, before);
+  if (unread !== undefined)
+    return {
+      status: 'error',
+      code: 'target_unread',
+      message: `whether the target is still what was approved is not known (${unread}), so the approval of request ${id} was not used; nothing was done`,
+      next: 'try this same call again in a few seconds; if it goes on, tell the user that the cluster does not answer',
+      requestId: id,
+    };
   const what = changedSince(action.before, before);
   return {
     status: 'denied',

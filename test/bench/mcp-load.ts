@@ -16,6 +16,8 @@ import { type Figures, figure, measure, residentMb } from './measure.ts';
 
 const [calls = 50_000] = process.argv.slice(2).map(Number);
 const atOnce = 16;
+/** Before the CALLS are counted. */
+const warm = 10_300;
 const text = `${'A line of the small file that is read again and again.\n'.repeat(4)}the end\n`;
 const peers = process.env['BANKSMAN_PEERS'] ?? path.join(cacheFolder(), 'mcp-peers');
 const filesystem = path.join(peers, 'node_modules', '.bin', 'mcp-server-filesystem');
@@ -68,23 +70,34 @@ async function run({ name, args, tool, input }: Contestant, env: NodeJS.ProcessE
     };
     const one = await measure(call, { warmUp: 300, calls: 2_000, atOnce: 1, limitMs: 60_000 });
     const many = await measure(call, { warmUp: 0, calls: 8_000, atOnce, limitMs: 60_000 });
-    const before = await residentMb(child.pid ?? 0);
-    const long = await measure(call, { warmUp: 0, calls, atOnce, limitMs: 600_000 });
-    if (long.calls !== calls) throw new Error(`only ${long.calls} of ${calls} calls in time`);
-    const after = await residentMb(child.pid ?? 0);
+    const memory = [await memoryAfter(0, child.pid)];
+    const rates: string[] = [];
+    const stops = [5_000, 20_000].filter((stop) => stop < calls);
+    for (const [index, stop] of [...stops, calls].entries()) {
+      const more = stop - (stops[index - 1] ?? 0);
+      const long = await measure(call, { warmUp: 0, calls: more, atOnce, limitMs: 600_000 });
+      if (long.calls !== more) throw new Error(`only ${long.calls} of ${more} calls in time`);
+      rates.push(words(long));
+      memory.push(await memoryAfter(stop, child.pid));
+    }
     const result = (JSON.parse(list) as { result: { tools: unknown[] } }).result.tools;
     return {
       server: name,
       'list bytes': `${Buffer.byteLength(JSON.stringify(result))} (${result.length} tools)`,
       'one at a time': words(one),
       [`${atOnce} at once`]: words(many),
-      [`${calls} more`]: words(long),
-      'MB before, after': `${figure(before)}, ${figure(after)}`,
+      [`${calls} more`]: rates.join('; '),
+      'resident MB': memory.join('; '),
     };
   } finally {
     child.stdin.end();
     await exited;
   }
+}
+
+async function memoryAfter(more: number, pid = 0): Promise<string> {
+  const [now, most] = [await residentMb(pid), await residentMb(pid, true)];
+  return `${figure(now)} after ${warm + more} calls (at most ${figure(most)})`;
 }
 
 function words({ p50, p99, perSecond }: Figures): string {
@@ -103,7 +116,7 @@ try {
     ),
   ];
   const verified = await machine.run(['audit', 'verify', ...machine.config, '--json']);
-  const asked = 300 + 2_000 + 8_000 + calls;
+  const asked = warm + calls;
   const records = (JSON.parse(verified.stdout) as { records?: number }).records;
   if (existsSync(filesystem))
     rows.push(await run({ name: 'filesystem', args: [filesystem, folder], tool: 'read_text_file', input: { path: file } }, machine.env));

@@ -47,11 +47,11 @@ export function figure(value: number): string {
   return Number.isNaN(value) ? '-' : String(Number(value.toPrecision(3)));
 }
 
-/** Resident memory of a process in MB (Linux; elsewhere not known). */
-export async function residentMb(pid: number): Promise<number> {
+/** Resident memory of a process in MB (Linux; elsewhere not known). @param peak the most that it was so far */
+export async function residentMb(pid: number, peak = false): Promise<number> {
   const { readFile } = await import('node:fs/promises');
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) / 1024;
+  return Number((peak ? /VmHWM:\s+(\d+) kB/ : /VmRSS:\s+(\d+) kB/).exec(status)?.[1] ?? Number.NaN) / 1024;
 }
 
 /** Processor time that a process has had, in ms (Linux; elsewhere not known). */

@@ -1,7 +1,7 @@
 /** The tools for plans: proposed, approved, run, looked at, undone. */
 import * as z from 'zod';
 import { clusterArgument, reasonArgument, text } from '#kernel/arguments';
-import { changedSince } from '#kernel/guest-condition';
+import { changedSince, unreadSince } from '#kernel/guest-condition';
 import type { JsonObject } from '#kernel/json';
 import {
   applyPlanTool,
@@ -157,8 +157,10 @@ async function drifted(input: Input, { cluster, signal }: Pick<ToolContext, 'clu
   const now = foretold(await conditionsNow(cluster().api, vmidsIn(input), signal));
   const { steps } = input as unknown as Plan;
   const first = new Map(steps.flatMap(({ before }) => before.map((guest) => [guest.vmid, guest] as const)).toReversed());
-  const what = changedSince([...first.values()], now);
-  return what === undefined
+  const was = [...first.values()];
+  const what = changedSince(was, now);
+  // What could not be read is no drift: the grant itself is held to it, and stays good for another try.
+  return what === undefined || unreadSince(was, now) !== undefined
     ? undefined
     : {
         code: 'plan_drift',

@@ -39,7 +39,12 @@ describe('an approved plan', () => {
   it('is begun by one of twenty who come at once, in two processes; the others are told how it stands', async () => {
     const other = await world.open({}, undefined, 'test', { stays: true });
     const id = await approvedPlan(world, app, [described('once')]);
-    const outcomes = await Promise.all(Array.from({ length: 20 }, (_, index) => run(index % 2 === 0 ? app : other, id)));
+    // As who is told that the cluster could not be read just now is told to.
+    const begin = async (at: LocalApp): Promise<Outcome> => {
+      const outcome = await run(at, id);
+      return outcome.code === 'target_unread' ? begin(at) : outcome;
+    };
+    const outcomes = await Promise.all(Array.from({ length: 20 }, (_, index) => begin(index % 2 === 0 ? app : other)));
     expect(await ended(app, id)).toMatchObject({ standing: 'done' });
     const begun = outcomes.filter(({ message }) => message.includes('has begun'));
     expect(begun).toHaveLength(1);
@@ -49,6 +54,21 @@ describe('an approved plan', () => {
     }
     const started = (await app.audit.tail(300)).filter(({ name, attributes }) => name === 'tool.started' && attributes['plan_step'] === 1);
     expect(started).toHaveLength(1);
+  });
+
+  it('is good for a second try where its guests could not be read at the first', async () => {
+    const id = await approvedPlan(world, app, [described('read again')]);
+    const fault = world.demo.faults.api({
+      method: 'GET',
+      path: '^/nodes/[^/]+/qemu/100/snapshot$',
+      effect: { kind: 'status', status: 500, reason: 'busy' },
+    });
+    const unread = await run(app, id);
+    expect(unread).toMatchObject({ status: 'error', code: 'target_unread', next: expect.stringContaining('again in a few seconds') });
+    expect(unread.message).toContain('guest 100: its snapshots');
+    fault.remove();
+    expect(await run(app, id)).toMatchObject({ status: 'ok' });
+    expect(await ended(app, id)).toMatchObject({ standing: 'done' });
   });
 
   it('gives no right to its steps one by one: the same call asks a person anew', async () => {
