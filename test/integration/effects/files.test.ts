@@ -20,6 +20,7 @@ import { startOf } from '#files/process-life';
 import { temporaryDirectory } from '../execution/support/temporary.ts';
 import { codeOf } from '../workspace/support.ts';
 import type { WriteJobOfChild } from './children/write-as.ts';
+import { bundledChild } from './support/bundled-child.ts';
 import { snapshot } from './support/effects-bench.ts';
 import { openFilesBench } from './support/files-bench.ts';
 
@@ -292,7 +293,7 @@ describe('what stands in the way', () => {
   });
 });
 
-const child = path.join(import.meta.dirname, 'children/write-as.ts');
+const child = bundledChild('write-as');
 
 function asChild(job: WriteJobOfChild, user?: number) {
   const as = user === undefined ? [] : ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups'];

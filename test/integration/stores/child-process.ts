@@ -1,8 +1,6 @@
 /** Real processes that share a store with the test, spoken to line by line. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
@@ -24,9 +22,7 @@ export interface Child {
 export function startChild(name: string, values: readonly string[], wrap: readonly string[] = []): Child {
   const script = fileURLToPath(new URL(`./children/${name}.ts`, import.meta.url));
   const [command = process.execPath, ...before] = [...wrap, process.execPath, script, ...values];
-  // Children start often and load the same modules; without the cache that is most of these tests' time.
-  const env = { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'banksman-compile-cache') };
-  const child = spawn(command, before, { stdio: ['pipe', 'pipe', 'pipe'], env });
+  const child = spawn(command, before, { stdio: ['pipe', 'pipe', 'pipe'] });
   const lines: string[] = [];
   let errors = '';
   let wake = (): void => {};

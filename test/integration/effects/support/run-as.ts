@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import type { RunEffects } from '#kernel/effects';
 import type { Job } from '../children/run-as.ts';
+import { bundledChild } from './bundled-child.ts';
 
-const child = path.join(import.meta.dirname, '../children/run-as.ts');
+const child = bundledChild('run-as');
 /** Any user but root: nothing has to know it. */
 export const otherUser = 12_345;
 
