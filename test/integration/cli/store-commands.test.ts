@@ -109,7 +109,7 @@ async function rootBeside({ uid }: { readonly uid: number }): Promise<void> {
 
   for (const name of readdirSync(bench.state)) if (name.startsWith('banksman.db')) rmSync(join(bench.state, name));
   // As root's `doctor` left it once.
-  mkdirSync(join(bench.state, 'runs'));
+  mkdirSync(join(bench.state, 'root-made'));
   const before = owners();
   const missing = `there is no store at ${join(bench.state, 'banksman.db')}`;
   const { stdout } = await bench.run(['doctor', '--json']);
@@ -117,7 +117,9 @@ async function rootBeside({ uid }: { readonly uid: number }): Promise<void> {
   expect(findings).toContainEqual(expect.objectContaining({ topic: 'store', state: 'failed', message: missing }));
   expect(findings).toContainEqual(expect.objectContaining({ topic: 'audit', message: expect.stringContaining('it is empty now') }));
   expect(findings.map(({ message }) => message).join()).not.toContain('belongs to another user');
-  expect(findings).toContainEqual(expect.objectContaining({ topic: 'state', message: expect.stringMatching(/belong to root.*: runs$/) }));
+  expect(findings).toContainEqual(
+    expect.objectContaining({ topic: 'state', message: expect.stringMatching(/belong to root.*: root-made$/) }),
+  );
   const lookers = ['approvals list', 'audit verify', 'runs list', 'config show', 'policy explain get_vms', 'audit export'];
   const said = await Promise.all(
     [...lookers, `store backup ${join(bench.folder, 'other.db')}`].map((words) => bench.run(words.split(' '))),
@@ -125,7 +127,7 @@ async function rootBeside({ uid }: { readonly uid: number }): Promise<void> {
   expect(said.map(({ stderr }) => stderr).filter((text) => !/there is no (?:store at|such file)/.test(text))).toEqual([]);
   expect(await bench.run(['sandbox', 'stats'])).toMatchObject({ status: 0 });
   expect(owners()).toEqual(before);
-  rmdirSync(join(bench.state, 'runs'));
+  rmdirSync(join(bench.state, 'root-made'));
 
   // What changes something makes a store that the service's own user can write.
   expect(await bench.run(['pause'])).toMatchObject({ status: 0 });
