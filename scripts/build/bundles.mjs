@@ -104,7 +104,7 @@ export const bundles = [
     program: false,
     budget: 480_000,
     forbidden: [
-      /^src\/(?!files\/(?:folder-owner|make-folder)\.ts$|kernel\/|audit\/|stores\/|connectors\/telemetry\/|app\/sinks\/|app\/config\/(?:private-file|paths)\.ts$)/,
+      /^src\/(?!files\/(?:folder-owner|make-folder)\.ts$|kernel\/|audit\/|stores\/|connectors\/telemetry\/|app\/sinks\/|app\/config\/(?:private-file|paths)\.ts$|app\/finding\.ts$)/,
       /node_modules\/ssh2\//,
     ],
   },

@@ -5,11 +5,12 @@ import { isChained, recordsOf } from '#audit/verify-trail';
 import type { Finding } from '#kernel/app';
 import type { ApproverKey } from '#kernel/approval/answer';
 import type { AuditRecord } from '#kernel/audit-event';
-import { toFault } from '#kernel/errors';
 import type { JsonObject, JsonValue } from '#kernel/json';
 import type { AuditLog } from '#kernel/ports/audit-log';
+import { say } from '#kernel/text/message';
 import { type Attempts, attemptFindings } from './attempts/attempts.ts';
 import type { AppAgreement } from './config/config-agreement.ts';
+import { failedFinding, finding } from './finding.ts';
 import { type ApproverParts, approverFindings } from './people/approver-findings.ts';
 import type { TrailMemory } from './store/trail-memory.ts';
 
@@ -105,20 +106,17 @@ export async function agreementFindings({
       ...(agreement.isRoots ? [] : [...lostAgreement(agreement.digest(), seen, pinned), ...unannounced(pinned, seen)]),
     ];
   } catch (thrown) {
-    const { code, message, next } = toFault(thrown);
-    return [{ topic: 'configuration', state: 'failed', message: `${code}: ${message}`, ...(next === undefined ? {} : { remedy: next }) }];
+    return [failedFinding('configuration', thrown)];
   }
 }
 
 /** Also for `audit verify`: the chain may be whole, and still somebody used what nobody gave. */
 export function trailFindings({ unanswered }: Seen): readonly Finding[] {
-  return unanswered.map((id) => ({
-    topic: 'approvals',
-    state: 'failed',
-    message: `request ${id} was approved and used, and no record says that anybody approved it: somebody wrote the answer into the store, with a key that counts here`,
-    remedy:
-      'see `banksman audit tail` for what ran; revoke the key (`banksman approvers revoke`), and find out which program or extension could read it',
-  }));
+  const remedy = say`see \`banksman audit tail\` for what ran; revoke the key (\`banksman approvers revoke\`), and find out which program or extension could read it`;
+  return unanswered.map((id) => {
+    const message = say`request ${id} was approved and used, and no record says that anybody approved it: somebody wrote the answer into the store, with a key that counts here`;
+    return finding('approvals', 'failed', message, remedy);
+  });
 }
 
 function lostAgreement(digest: string | undefined, { agreed }: Seen, pinned: readonly ApproverKey[]): readonly Finding[] {
@@ -127,21 +125,19 @@ function lostAgreement(digest: string | undefined, { agreed }: Seen, pinned: rea
   if (digest === undefined && pinned.length === 0) return [];
   const message =
     digest === undefined
-      ? 'what was agreed to of the configuration is gone: it counts as it is, whoever wrote it'
-      : 'what was agreed to of the configuration is not what the trail says was agreed to last: an older copy, or another, is in its place';
-  const remedy =
-    'find out who removed or replaced `agreed.json`; look at `approvers`, `protected` and `clusters`, then run `banksman config agree`';
-  return [{ topic: 'configuration', state: 'failed', message, remedy }];
+      ? say`what was agreed to of the configuration is gone: it counts as it is, whoever wrote it`
+      : say`what was agreed to of the configuration is not what the trail says was agreed to last: an older copy, or another, is in its place`;
+  const remedy = say`find out who removed or replaced \`agreed.json\`; look at \`approvers\`, \`protected\` and \`clusters\`, then run \`banksman config agree\``;
+  return [finding('configuration', 'failed', message, remedy)];
 }
 
 /** A key that counts, and no record says since when and by whom. */
 function unannounced(pinned: readonly ApproverKey[], { announced, whole }: Seen): readonly Finding[] {
   if (!whole) return [];
   const strangers = pinned.filter(({ key }) => !announced.some((known) => isSameKey(known, key)));
-  return strangers.map(({ name, key }) => ({
-    topic: 'approvers',
-    state: 'warning',
-    message: `\`${name}\` (${key}) counts as an approver, and no record says who let it: it was written into the configuration`,
-    remedy: 'if you wrote it, `banksman config agree` announces it; if not, take it out of `approvers` and look at what it approved',
-  }));
+  const remedy = say`if you wrote it, \`banksman config agree\` announces it; if not, take it out of \`approvers\` and look at what it approved`;
+  return strangers.map(({ name, key }) => {
+    const message = say`\`${name}\` (${key}) counts as an approver, and no record says who let it: it was written into the configuration`;
+    return finding('approvers', 'warning', message, remedy);
+  });
 }

@@ -322,7 +322,7 @@ async function closeAll(
 
 /** What a person should know of the configuration before the first call, and that there can be one now. */
 function sayReady({ config, log }: AppOptions, clusters: number, level: SecurityLevel): void {
-  for (const { message, remedy } of uselessTiers(config)) log.warn(`${message}; ${remedy}`);
+  for (const { message, remedy = '' } of uselessTiers(config)) log.warn(`${message}; ${remedy}`);
   log.info(`${catalog.length} tools ready, ${clusters} cluster${clusters === 1 ? '' : 's'}, security level ${level}`);
 }
 

@@ -108,9 +108,9 @@ async function remoteApp(link: ServiceLink, options: Omit<RemoteOptions, 'socket
 
 function unusedFindings(config: Config): readonly Finding[] {
   const unused = unusedKeys(config).map((key) => `\`${key}\``);
-  const message = `${unused.join(', ')} of this user’s own settings or configuration file count for nothing: the service has its own`;
-  const remedy = 'take them out, or ask root to set them for the service';
-  return unused.length === 0 ? [] : [{ topic: 'configuration', state: 'warning', message, remedy }];
+  const message = say`${unused.join(', ')} of this user’s own settings or configuration file count for nothing: the service has its own`;
+  const remedy = say`take them out, or ask root to set them for the service`;
+  return unused.length === 0 ? [] : [finding('configuration', 'warning', message, remedy)];
 }
 
 type Ask = <T>(method: string, values?: readonly unknown[], more?: RequestOptions) => Promise<T>;
@@ -385,7 +385,7 @@ async function serviceFindings(link: ServiceLink, signal: AbortSignal) {
       ...found.filter(({ topic }) => topic !== 'sandbox'),
     ];
   } catch (thrown) {
-    const { message, next } = toFault(thrown);
-    return [{ topic: 'service', state: 'failed' as const, message, ...(next === undefined ? {} : { remedy: next }) }];
+    const { message, next, words } = toFault(thrown);
+    return [finding('service', 'failed', words.message ?? message, words.next ?? next)];
   }
 }

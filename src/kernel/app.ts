@@ -1,4 +1,5 @@
 /** The one thing hosts talk to, in this process or through the service's socket: hosts never see a handler, a store or a connector. */
+
 import type { Agent } from './agent.ts';
 import type { AnswerResult, ReviewCard, Signer } from './approval/answer.ts';
 import type { OneTimeCodes } from './approval/one-time-codes.ts';
@@ -18,6 +19,7 @@ import type { Checkpoint } from './ports/audit-log.ts';
 import type { ChainAnchor } from './ports/chained-audit-log.ts';
 import type { SandboxStatus } from './ports/command-runner.ts';
 import type { RequestPage, RequestQuery } from './ports/request-store.ts';
+import type { Message } from './text/message.ts';
 import type { ModelTier, SecurityLevel } from './tiers.ts';
 import type { ToolDescription } from './tool.ts';
 
@@ -297,7 +299,7 @@ export interface ProtectionSuggestion {
   /** The guest's name: outside text. */
   readonly called?: string;
   /** `is the gateway of 3 guests`. */
-  readonly why: string;
+  readonly why: Message;
 }
 
 /** What hosts need to know of the configuration. Whether there is a cluster, `LiveLists.clusters` says. */

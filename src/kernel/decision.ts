@@ -10,7 +10,7 @@ export interface Decision {
   readonly code: string;
   /** One sentence for people: lower case, input in backticks, the next step at the end. */
   readonly reason: string;
-  /** The same for each reader's language, of what a card shows. */
+  /** The same for each reader's language, where it has values. */
   readonly words?: Message;
   /** Ids of the rules behind it, the deciding one first. Empty only where nothing matched and the default applied. */
   readonly rules: readonly string[];
@@ -18,8 +18,9 @@ export interface Decision {
 
 const strictness: Record<Effect, number> = { allow: 0, ask: 1, deny: 2 };
 
-export function allow(code: string, reason: string, rules: readonly string[] = []): Decision {
-  return { effect: 'allow', code, reason, rules };
+/** @param reason a text without values is the same in every translation's list, and needs no words */
+export function allow(code: string, reason: string | Message, rules: readonly string[] = []): Decision {
+  return decision('allow', code, reason, rules);
 }
 
 /** @param words for people: a card shows why it asks */
@@ -27,8 +28,12 @@ export function ask(code: string, words: Message, rules: readonly string[] = [])
   return { effect: 'ask', code, reason: english(words), words, rules };
 }
 
-export function deny(code: string, reason: string, rules: readonly string[] = []): Decision {
-  return { effect: 'deny', code, reason, rules };
+export function deny(code: string, reason: string | Message, rules: readonly string[] = []): Decision {
+  return decision('deny', code, reason, rules);
+}
+
+function decision(effect: Effect, code: string, reason: string | Message, rules: readonly string[]): Decision {
+  return typeof reason === 'string' ? { effect, code, reason, rules } : { effect, code, reason: english(reason), words: reason, rules };
 }
 
 /** The strictest of several decisions; the first among equals. Nothing decided means deny. */

@@ -10,7 +10,7 @@ import { allow, ask, type Decision, deny, strictest } from '#kernel/decision';
 import type { JsonObject } from '#kernel/json';
 import { notSent } from '#kernel/known-effect';
 import type { CommandResource, HeldResource, PathResource, Target } from '#kernel/resource';
-import { asListed, english, say } from '#kernel/text/message';
+import { asListed, english, type Message, say } from '#kernel/text/message';
 import type { ActionTier, SecurityLevel } from '#kernel/tiers';
 import type { Tool } from '#kernel/tool';
 import { decideFetch, ruleSubject, settleByRules } from '#policy/auto-approve';
@@ -169,7 +169,7 @@ export async function passStages(
 
 function identified(tool: Tool, agent: Agent): Omit<StageAnswer, 'stage'> {
   return {
-    decision: allow('known_tool', `\`${tool.name}\` is called by ${agent.id}`),
+    decision: allow('known_tool', say`\`${tool.name}\` is called by ${agent.id}`),
     state: { tool },
     detail: () => ({ agent: agent.id, model_tier: agent.modelTier, classified_tier: agent.classifiedTier }),
   };
@@ -204,19 +204,19 @@ export function refused(stage: StageAnswer['stage'], refusal: Refusal): StageAns
 /** Whether this model may use this kind of tool at all. */
 export function authorize(tool: Tool, agent: Agent): Decision {
   if (permits(agent.modelTier, tool.permission)) {
-    return allow('permitted', `model tier ${agent.modelTier} holds \`${tool.permission}\``, [`permission:${tool.permission}`]);
+    return allow('permitted', say`model tier ${agent.modelTier} holds \`${tool.permission}\``, [`permission:${tool.permission}`]);
   }
   return deny(
     'model_tier_too_low',
-    `\`${tool.name}\` needs \`${tool.permission}\`, which starts at model tier ${lowestTierWith(tool.permission)}; this caller has ${agent.modelTier}${loweredWords(agent)}`,
+    say`\`${tool.name}\` needs \`${tool.permission}\`, which starts at model tier ${lowestTierWith(tool.permission)}; this caller has ${agent.modelTier}${loweredWords(agent)}`,
     [`permission:${tool.permission}`],
   );
 }
 
 /** Why it has less than its model, and what brings that back; empty where it has not. */
-function loweredWords({ classifiedTier }: Agent): string {
+function loweredWords({ classifiedTier }: Agent): Message | string {
   if (classifiedTier === undefined) return '';
-  return `, lowered from ${classifiedTier} by repeated errors (${errorTolerance[classifiedTier]} failed calls, a file that is not there counts); ${successesToRestore} calls in a row that succeed give a step back`;
+  return say`, lowered from ${classifiedTier} by repeated errors (${errorTolerance[classifiedTier]} failed calls, a file that is not there counts); ${successesToRestore} calls in a row that succeed give a step back`;
 }
 
 /** What is left to who may not use a tool. */
@@ -229,7 +229,7 @@ function tierAdvice({ classifiedTier }: Agent): string {
 /** Where the host says that the workspace is not trusted: only what reads. undefined: nothing to say. */
 function restricted(tool: Tool, tier: ActionTier, restrict: 'green_only' | undefined): Decision | undefined {
   if (restrict === undefined || tier === 'green') return undefined;
-  return deny('untrusted_workspace', `\`${tool.name}\` does not run in an untrusted workspace: only tools that read do`, [
+  return deny('untrusted_workspace', say`\`${tool.name}\` does not run in an untrusted workspace: only tools that read do`, [
     'workspace:untrusted',
   ]);
 }

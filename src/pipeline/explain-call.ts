@@ -40,9 +40,10 @@ function inAll(stages: readonly StageReport[]): Decision {
 
 function withoutSecrets({ decision, detail, ...entry }: StageReport, deps: PipelineDeps): StageReport {
   const options = redactionOf(deps);
-  // SECURITY: its words would have them still.
+  const reason = redactText(decision.reason, options);
+  // SECURITY: its words have in them what the English has; where a secret was in that, they would have it still.
   const { words: _unredacted, ...plain } = decision;
-  const shown = { ...plain, reason: redactText(decision.reason, options) };
+  const shown = reason === decision.reason ? decision : { ...plain, reason };
   return { ...entry, decision: shown, ...(detail === undefined ? {} : { detail: redactObject(detail, options) }) };
 }
 

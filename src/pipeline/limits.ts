@@ -1,8 +1,10 @@
 /** scope and times: what this agent may change of clusters, and when anybody may. Both by what the cluster says of the things now. */
+
 import type { Agent } from '#kernel/agent';
 import type { ChainPoint } from '#kernel/audit-event';
 import { allow, type Decision, deny } from '#kernel/decision';
 import { describeTarget, type Target } from '#kernel/resource';
+import { asListed, english, say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import { impactOf, type Tool } from '#kernel/tool';
 import { effectiveTier } from '#policy/classify';
@@ -20,10 +22,10 @@ const notPaused = allow('not_paused', 'agents are not paused');
 export function pauseDecision(tool: Tool, agent: Agent, { paused, tiers }: Pick<PolicySettings, 'paused' | 'tiers'>): Decision {
   if (paused === undefined || agent.host === 'palette') return notPaused;
   if (effectiveTier(tool.name, tool.tier, tiers) === 'green') return allow('not_paused', 'agents are paused, and it only reads');
-  const when = paused.at === 0 ? '' : ` since ${new Date(paused.at).toISOString()}`;
-  const why = paused.reason === undefined ? '' : `; the reason given: ${showPlainly(paused.reason, 300)}`;
-  const against = paused.warning === undefined ? '' : `; ${paused.warning}`;
-  return deny('agents_paused', `all agents are paused${when} by ${showPlainly(paused.by, 100)}: they change nothing${why}${against}`, [
+  const when = paused.at === 0 ? '' : say` since ${new Date(paused.at).toISOString()}`;
+  const why = paused.reason === undefined ? '' : say`; the reason given: ${showPlainly(paused.reason, 300)}`;
+  const against = paused.warning === undefined ? '' : say`; ${asListed(paused.warning)}`;
+  return deny('agents_paused', say`all agents are paused${when} by ${showPlainly(paused.by, 100)}: they change nothing${why}${against}`, [
     'agents:paused',
   ]);
 }
@@ -133,8 +135,8 @@ export async function limitsInWords(agent: Agent, deps: Pick<DecidingDeps, 'sett
     ...(paused === undefined
       ? []
       : [`all agents are paused by ${showPlainly(paused.by, 100)}: they change nothing until a person resumes them`]),
-    ...own.map((scope) => scopeInWords(scope, spent)),
-    ...windowsInWords(deps.settings.windows, deps.clock.now()).map(({ words }) => words),
+    ...own.map((scope) => english(scopeInWords(scope, spent))),
+    ...windowsInWords(deps.settings.windows, deps.clock.now()).map(({ words }) => english(words)),
   ];
 }
 
@@ -149,7 +151,7 @@ function decidingTags({ targets, inventory }: Resolved, { settings }: Pick<CallD
     const has = inventory?.guests.find(({ vmid }) => vmid === target.vmid)?.tags ?? [];
     const touched = deciding.find((tag) => target.tags.includes(tag) !== has.includes(tag));
     if (touched === undefined) continue;
-    const why = `scopes, windows or roles go by the tag \`${touched}\`, so only people give or take it; name it among the tags where the guest has it`;
+    const why = say`scopes, windows or roles go by the tag \`${touched}\`, so only people give or take it; name it among the tags where the guest has it`;
     return deny('tag_decides', why, [`scopes.tags:${touched}`]);
   }
   return undefined;

@@ -129,7 +129,7 @@ export function settleByRules(decisions: readonly Decision[], subject: RuleSubje
   if (first === undefined) return decisions;
   const name = `auto-approve:${first.pattern.text}`;
   if (first.action === 'block')
-    return [deny('blocked_by_rule', `a person’s rule \`${first.pattern.text}\` refuses this`, [name]), ...decisions];
+    return [deny('blocked_by_rule', say`a person’s rule \`${first.pattern.text}\` refuses this`, [name]), ...decisions];
   if (first.action === 'prompt')
     return [ask('confirmation_required', say`a person’s rule \`${first.pattern.text}\` asks about this each time`, [name]), ...decisions];
   return lift(decisions, subject, matching);
@@ -144,7 +144,7 @@ function lift(decisions: readonly Decision[], subject: RuleSubject, rules: reado
     if (text === undefined) left.push(decision);
     else {
       const names = [`auto-approve:${text}`, ...decision.rules];
-      lifted.push(allow('allowed_by_rule', `a person’s rule \`${text}\` settles this in advance`, names));
+      lifted.push(allow('allowed_by_rule', say`a person’s rule \`${text}\` settles this in advance`, names));
     }
   }
   // The lifted first: among equals the first one names itself as what decided.
@@ -224,15 +224,15 @@ export function decideFetch(host: string, rules: readonly LiveRule[], level: Sec
 
 function byRule({ pattern, action }: LiveRule, shown: string): Decision {
   const names = [`auto-approve:${pattern.text}`];
-  if (action === 'block') return deny('destination_blocked', `a person’s rule blocks ${shown}`, names);
-  if (action === 'allow') return allow('destination_allowed', `a person’s rule allows ${shown}`, names);
+  if (action === 'block') return deny('destination_blocked', say`a person’s rule blocks ${shown}`, names);
+  if (action === 'allow') return allow('destination_allowed', say`a person’s rule allows ${shown}`, names);
   return ask('network_blocked', say`a person’s rule asks about ${shown} each time`, names);
 }
 
 function unlisted(shown: string, level: SecurityLevel): Decision {
   const names = ['agent.destination', `level:${level}`];
-  if (level === 'relaxed') return allow('network_allowed', `security level relaxed lets ${shown}`, names);
-  if (level === 'strict') return deny('network_blocked', `nobody has listed ${shown}, and level strict refuses that`, names);
+  if (level === 'relaxed') return allow('network_allowed', say`security level relaxed lets ${shown}`, names);
+  if (level === 'strict') return deny('network_blocked', say`nobody has listed ${shown}, and level strict refuses that`, names);
   return ask('network_blocked', say`nobody has listed ${shown}`, names);
 }
 

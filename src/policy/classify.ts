@@ -1,7 +1,7 @@
 /** Action tier × security level (docs/design.md#who-may-do-what). Pure. */
 
 import { allow, ask, type Decision, deny } from '#kernel/decision';
-import { say } from '#kernel/text/message';
+import { asListed, say } from '#kernel/text/message';
 import { type ActionTier, type SecurityLevel, stricterTier } from '#kernel/tiers';
 
 /** What configuration says about one tool: it may only make it stricter. */
@@ -14,7 +14,7 @@ export function effectiveTier(toolName: string, declared: ActionTier, configured
 export function decideTier(toolName: string, tier: ActionTier, level: SecurityLevel): Decision {
   switch (tier) {
     case 'black':
-      return deny('black_tier', `\`${toolName}\` is never run by an agent; a person must do it by hand`, ['tier:black']);
+      return deny('black_tier', say`\`${toolName}\` is never run by an agent; a person must do it by hand`, ['tier:black']);
     case 'red':
       return ask('confirmation_required', say`\`${toolName}\` needs a person's approval for exactly this call`, [
         'tier:red',
@@ -26,11 +26,11 @@ export function decideTier(toolName: string, tier: ActionTier, level: SecurityLe
             'tier:yellow',
             'level:strict',
           ])
-        : allow('yellow_logged', `\`${toolName}\` runs and is written down first`, ['tier:yellow', `level:${level}`]);
+        : allow('yellow_logged', say`\`${toolName}\` runs and is written down first`, ['tier:yellow', `level:${level}`]);
     case 'green':
-      return allow('green', `\`${toolName}\` only looks`, ['tier:green']);
+      return allow('green', say`\`${toolName}\` only looks`, ['tier:green']);
     default:
-      return deny('unknown_tier', `\`${toolName}\` has no known action tier, so it is refused`, ['default']);
+      return deny('unknown_tier', say`\`${toolName}\` has no known action tier, so it is refused`, ['default']);
   }
 }
 
@@ -43,7 +43,10 @@ const network = 'workspace.network';
 export function networkAtLevel(decision: Decision, level: SecurityLevel): Decision {
   if (decision.effect !== 'ask' || !decision.rules.includes(network)) return decision;
   const rules = [...decision.rules, `level:${level}`];
-  if (level === 'strict') return deny('network_blocked', `${decision.reason}; at security level strict that is refused`, rules);
+  if (level === 'strict')
+    return deny('network_blocked', say`${decision.words ?? asListed(decision.reason)}; at security level strict that is refused`, rules);
   const isAll = decision.rules.every((rule) => rule === network);
-  return level === 'relaxed' && isAll ? allow('network_allowed', `${decision.reason}; security level relaxed lets it`, rules) : decision;
+  return level === 'relaxed' && isAll
+    ? allow('network_allowed', say`${decision.words ?? asListed(decision.reason)}; security level relaxed lets it`, rules)
+    : decision;
 }

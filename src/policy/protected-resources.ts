@@ -14,7 +14,7 @@ import {
   type StorageTarget,
   type Target,
 } from '#kernel/resource';
-import { english } from '#kernel/text/message';
+import { asIs, asListed, type Message, plural, say } from '#kernel/text/message';
 import type { ActionTier } from '#kernel/tiers';
 import { type Role, roleWords, serverOf } from './blast/roles.ts';
 import { type TaggedGuest, type TagsOfGuests, taggedGuests } from './deciding-tags.ts';
@@ -121,7 +121,7 @@ export function targetProtection(list: ProtectedList, derived: DerivedProtection
   return (target) => {
     const own = testsOf(target, list, ofNode);
     const addresses = 'addresses' in target ? target.addresses : [];
-    const what = target.kind === 'guest' ? `guest ${target.vmid}` : target.kind === 'node' ? `node \`${target.node}\`` : '';
+    const what = target.kind === 'guest' ? say`guest ${target.vmid}` : target.kind === 'node' ? say`node \`${target.node}\`` : asIs('');
     // A protected node covers everything on it; a node that merely hosts a protected guest does not cover other guests.
     return firstDenied(list, [...own, () => anyAddress(addresses, what, list), ...derivedTests(target, list, derived)]);
   };
@@ -172,7 +172,7 @@ const testsByKind: { readonly [Kind in Resource['kind']]: (thing: Thing<Kind>, l
   storage: (thing, _list, node) => [() => node(thing.node)],
   tags: ({ tags }, list) => [() => protectingTag(tags, list)],
   service: (thing, list, node) => [() => node(thing.node), () => serviceName(thing.service, thing.node, list)],
-  destination: ({ host }, list) => [() => anyAddress([host], `destination \`${host}\``, list)],
+  destination: ({ host }, list) => [() => anyAddress([host], say`destination \`${host}\``, list)],
   command: none,
   path: none,
   held: none,
@@ -209,20 +209,20 @@ function resolvedNode(node: string, list: ProtectedList, derived: DerivedProtect
   const listed = nodeName(node, list, new Map());
   const address = derived.addressed.get(node.toLowerCase());
   if (listed.effect === 'deny' || address === undefined) return listed;
-  return refuse(`node \`${node}\` has the protected address ${address}`, `protected.addresses:${address}`);
+  return refuse(say`node \`${node}\` has the protected address ${address}`, `protected.addresses:${address}`);
 }
 
 function guestNumber(vmid: number, list: ProtectedList): Decision {
   if (!list.guests.includes(vmid)) return unprotected;
-  return refuse(`guest ${vmid} is protected by configuration`, `protected.guests:${vmid}`);
+  return refuse(say`guest ${vmid} is protected by configuration`, `protected.guests:${vmid}`);
 }
 
 function bearsTag(vmid: number, { tagged }: DerivedProtection): Decision {
   const found = tagged?.get(vmid);
   if (found === undefined) return unprotected;
   const why = found.lost
-    ? `guest ${vmid} bore the protecting tag \`${found.tag}\` and lost it without a person's consent (who means that writes the guest into \`except\` of that tag)`
-    : `guest ${vmid} bears the protecting tag \`${found.tag}\``;
+    ? say`guest ${vmid} bore the protecting tag \`${found.tag}\` and lost it without a person's consent (who means that writes the guest into \`except\` of that tag)`
+    : say`guest ${vmid} bears the protecting tag \`${found.tag}\``;
   return refuse(why, `protected.tags:${found.tag}`);
 }
 
@@ -231,10 +231,10 @@ function isSelected(vmid: number, { selected }: DerivedProtection): Decision {
   return found === undefined ? unprotected : refuse(found.why, found.rule);
 }
 
-const needWords: Readonly<Record<ProtectedNeed['as'], string>> = {
-  gateway: 'is the gateway of',
-  dns: 'is the only DNS server of',
-  disks: 'serves disks of',
+const needWords: Readonly<Record<ProtectedNeed['as'], (what: Message, vmid: number) => Message>> = {
+  gateway: (what, vmid) => say`${what} is the gateway of protected guest ${vmid}`,
+  dns: (what, vmid) => say`${what} is the only DNS server of protected guest ${vmid}`,
+  disks: (what, vmid) => say`${what} serves disks of protected guest ${vmid}`,
 };
 
 /** What is done to a unit is done to its node. */
@@ -242,9 +242,9 @@ function isDeclared(target: GuestTarget | NodeTarget | ServiceTarget, { needs }:
   const server = serverOf(target.kind === 'guest' ? { guest: target.vmid } : target);
   const need = needs?.declared?.get(server);
   if (need === undefined || target.access === 'read') return unprotected;
-  const what = target.kind === 'guest' ? `guest ${target.vmid}` : `node \`${target.node}\``;
+  const what = target.kind === 'guest' ? say`guest ${target.vmid}` : say`node \`${target.node}\``;
   const { vmid, role } = need;
-  const given = `${what} ${english(roleWords(role))}; protected guest ${vmid} depends on it`;
+  const given = say`${what} ${roleWords(role)}; protected guest ${vmid} depends on it`;
   return refuse(given, `roles.${role.name}`, `derived.${role.as}-of:${vmid}`);
 }
 
@@ -252,38 +252,38 @@ function isNeeded(target: Target, { needs }: DerivedProtection): Decision {
   const addresses = 'addresses' in target ? target.addresses : [];
   const need = addresses.map((address) => needs?.addresses.get(address)).find((found) => found !== undefined);
   if (need === undefined) return unprotected;
-  const what = target.kind === 'guest' ? `guest ${target.vmid}` : `node \`${'node' in target ? target.node : ''}\``;
-  return refuse(`${what} ${needWords[need.as]} protected guest ${need.vmid}`, `derived.${need.as}-of:${need.vmid}`);
+  const what = target.kind === 'guest' ? say`guest ${target.vmid}` : say`node \`${'node' in target ? target.node : ''}\``;
+  return refuse(needWords[need.as](what, need.vmid), `derived.${need.as}-of:${need.vmid}`);
 }
 
 function holdsQuorum(target: NodeTarget | ServiceTarget, { needs }: DerivedProtection): Decision {
   const takesNode = target.kind === 'node' || nodeServices.has(target.service);
   if (!takesNode || needs?.votes.has(target.node.toLowerCase()) !== true || target.access === 'read') return unprotected;
-  const why = `without node \`${target.node}\` the cluster has no quorum, which protected guest ${needs.vmid} needs`;
+  const why = say`without node \`${target.node}\` the cluster has no quorum, which protected guest ${needs.vmid} needs`;
   return refuse(why, `derived.quorum-of:${needs.vmid}`);
 }
 
 function protectingTag(tags: readonly string[] = [], { tags: listed = [] }: ProtectedList): Decision {
   const found = tags.map((tag) => tag.toLowerCase()).find((tag) => listed.some((entry) => entry.tag === tag));
   if (found === undefined) return unprotected;
-  return refuse(`the tag \`${found}\` protects guests, so only people give or take it`, `protected.tags:${found}`);
+  return refuse(say`the tag \`${found}\` protects guests, so only people give or take it`, `protected.tags:${found}`);
 }
 
 function isUnsaved({ vmid, node, backups }: GuestTarget, { deleteUnsaved = false }: ProtectedList): Decision {
   if ((backups !== 0 && backups !== 'unread') || deleteUnsaved) return unprotected;
   const why =
     backups === 'unread'
-      ? `backups of guest ${vmid} cannot be read while node ${node} or a storage does not answer, so nobody knows whether what is deleted could be restored`
-      : `no backup of guest ${vmid} is seen by the token, and what is deleted could not be restored`;
+      ? say`backups of guest ${vmid} cannot be read while node ${node} or a storage does not answer, so nobody knows whether what is deleted could be restored`
+      : say`no backup of guest ${vmid} is seen by the token, and what is deleted could not be restored`;
   return refuse(why, 'protected.deleteUnsaved');
 }
 
 function storesProtectedGuest(target: StorageTarget, { stored }: DerivedProtection): Decision {
   const guests = stored?.get(storagePlace(target)) ?? [];
   if (guests.length === 0) return unprotected;
-  const which = `protected guest${guests.length > 1 ? 's' : ''} ${guests.join(', ')}`;
+  const which = protectedGuests(guests);
   return refuse(
-    `storage \`${target.storage}\` on \`${target.node}\` holds the disks of ${which}, which stand still when it is full`,
+    say`storage \`${target.storage}\` on \`${target.node}\` holds the disks of ${which}, which stand still when it is full`,
     ...guests.map((vmid) => `derived.storage-of:${vmid}`),
   );
 }
@@ -291,8 +291,8 @@ function storesProtectedGuest(target: StorageTarget, { stored }: DerivedProtecti
 function nodeName(name: string, list: ProtectedList, aliases: NodeAliases): Decision {
   const spellings = hostSpellings(name);
   const listed = list.nodes.find((node) => spellings.includes(node.toLowerCase()));
-  if (listed !== undefined) return refuse(`node \`${listed}\` is protected by configuration`, `protected.nodes:${listed}`);
-  const address = anyAddress([name], `\`${name}\``, list);
+  if (listed !== undefined) return refuse(say`node \`${listed}\` is protected by configuration`, `protected.nodes:${listed}`);
+  const address = anyAddress([name], asIs(`\`${name}\``), list);
   if (address.effect === 'deny') return address;
   return aliasOfProtected(name, list, aliases);
 }
@@ -302,8 +302,8 @@ function aliasOfProtected(name: string, list: ProtectedList, aliases: NodeAliase
     if (node.toLowerCase() !== name.toLowerCase() && !names.some((alias) => sameHost(alias, name))) continue;
     const listed = list.nodes.find((entry) => entry.toLowerCase() === node.toLowerCase());
     if (listed !== undefined)
-      return refuse(`\`${name}\` is node \`${listed}\`, which is protected by configuration`, `protected.nodes:${listed}`);
-    const address = anyAddress(names, `node \`${node}\` (named as \`${name}\`)`, list);
+      return refuse(say`\`${name}\` is node \`${listed}\`, which is protected by configuration`, `protected.nodes:${listed}`);
+    const address = anyAddress(names, say`node \`${node}\` (named as \`${name}\`)`, list);
     if (address.effect === 'deny') return address;
   }
   return unprotected;
@@ -315,18 +315,18 @@ function serviceName(service: string, node: string, list: ProtectedList): Decisi
     if (typeof entry === 'string' || unitStem(entry.name) !== stem) continue;
     if (entry.node !== '*' && entry.node.toLowerCase() !== node.toLowerCase()) continue;
     return refuse(
-      `service \`${entry.name}\` is protected on ${entry.node === '*' ? 'every node' : `\`${entry.node}\``}`,
+      say`service \`${entry.name}\` is protected on ${entry.node === '*' ? say`every node` : `\`${entry.node}\``}`,
       `protected.services:${entry.name}`,
     );
   }
   return unprotected;
 }
 
-function anyAddress(candidates: readonly string[], what: string, list: ProtectedList): Decision {
+function anyAddress(candidates: readonly string[], what: Message, list: ProtectedList): Decision {
   for (const candidate of candidates) {
     const address = canonicalAddress(candidate);
     if (address !== undefined && isProtectedAddress(address, list)) {
-      return refuse(`${what} has the protected address ${address}`, `protected.addresses:${address}`);
+      return refuse(say`${what} has the protected address ${address}`, `protected.addresses:${address}`);
     }
   }
   return unprotected;
@@ -340,22 +340,27 @@ function isProtectedAddress(candidate: string, list: ProtectedList): boolean {
 function hostsProtectedGuest(node: string, derived: DerivedProtection): Decision {
   const guests = derived.hosts.get(node.toLowerCase());
   if (guests === undefined) return unprotected;
-  const which = `protected guest${guests.length > 1 ? 's' : ''} ${guests.join(', ')}`;
+  const which = protectedGuests(guests);
   return refuse(
-    `node \`${node}\` hosts ${which}, so nothing may be done to the node itself`,
+    say`node \`${node}\` hosts ${which}, so nothing may be done to the node itself`,
     ...guests.map((vmid) => `derived.host-of:${vmid}`),
   );
 }
 
-function refuse(why: string, ...rules: string[]): Decision {
-  return deny('protected_resource', `${why}; no approval lifts this, a person must do it by hand or change the protected list`, rules);
+function protectedGuests(guests: readonly number[]): Message {
+  return plural(guests.length, say`protected guest ${guests.join(', ')}`, say`protected guests ${guests.join(', ')}`);
+}
+
+function refuse(why: Message, ...rules: string[]): Decision {
+  return deny('protected_resource', say`${why}; no approval lifts this, a person must do it by hand or change the protected list`, rules);
 }
 
 /** A node that hosts a protected guest is protected for that guest's reason. */
 function withReasons(decision: Decision, { reasons = {} }: ProtectedList): Decision {
   const given = decision.rules.map((rule) => reasons[rule.replace(/^derived\.[a-z]+-of:/, 'protected.guests:')]);
-  const words = [...new Set(given.filter((why) => why !== undefined))];
-  return words.length === 0 ? decision : { ...decision, reason: `${decision.reason}; the reason given: ${words.join('; ')}` };
+  const whys = [...new Set(given.filter((why) => why !== undefined))].join('; ');
+  if (whys === '') return decision;
+  return deny(decision.code, say`${decision.words ?? asListed(decision.reason)}; the reason given: ${whys}`, decision.rules);
 }
 
 function firstDenied(list: ProtectedList, tests: readonly (() => Decision)[]): Decision {

@@ -74,26 +74,26 @@ function riskOf(stem: string): RiskyUnits | undefined {
 export function decideServiceUnit(unit: string): Decision {
   const name = unit.toLowerCase();
   if (!restartableUnit.test(name)) {
-    return deny('unit_not_a_service', `\`${unit}\` is not a service: restarting it stops or isolates more than that`, [
+    return deny('unit_not_a_service', say`\`${unit}\` is not a service: restarting it stops or isolates more than that`, [
       'service.unit-kind',
     ]);
   }
   // A template's instances (`pve-container@200.service`) are what the template is.
   const stem = name.replace(restartableUnit, '').split('@', 1)[0] ?? name;
   if (powerUnits.has(stem)) {
-    return deny('black_tier', `restarting \`${unit}\` takes the node down; a person must do it by hand`, [
+    return deny('black_tier', say`restarting \`${unit}\` takes the node down; a person must do it by hand`, [
       'tier:black',
       `service.power:${stem}`,
     ]);
   }
   if (guestUnits.has(stem)) {
-    return deny('unit_is_a_guest', `restarting \`${unit}\` stops guests; use the start, stop and restart tools for guests`, [
+    return deny('unit_is_a_guest', say`restarting \`${unit}\` stops guests; use the start, stop and restart tools for guests`, [
       `service.guests:${stem}`,
     ]);
   }
   const risk = riskOf(stem);
   if (risk !== undefined) return ask('risky_unit', say`restarting \`${unit}\`: ${asListed(risk.loses)}`, [`service.${risk.kind}:${stem}`]);
-  return allow('service_unit', `\`${unit}\` is one service`, ['service.unit-kind']);
+  return allow('service_unit', say`\`${unit}\` is one service`, ['service.unit-kind']);
 }
 
 // Unit names (systemd.unit(5)): `docker` means `docker.service`.

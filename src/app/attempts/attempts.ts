@@ -2,6 +2,7 @@
  * Calls that began and never said how they ended: found where their process is gone, looked up, and written down as done, as not done or
  * as unknown. What is unknown is said first until a person has seen it.
  */
+
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -22,9 +23,11 @@ import { reasonOf, toFault } from '#kernel/errors';
 import { isJsonObject, textOf } from '#kernel/json';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Log } from '#kernel/ports/log';
+import { asListed, say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import type { ConnectedClusters } from '../clusters/connect-clusters.ts';
 import type { Config } from '../config/config.ts';
+import { finding } from '../finding.ts';
 import { type Found, foundData, type Look, type LookDeps, lookFor, notDone, unknownEnd } from './look.ts';
 import { createSpool, type Spool } from './spool.ts';
 
@@ -322,14 +325,15 @@ async function findingsOf({ list }: Pick<AttemptList, 'list'>, standings: readon
       .filter(({ standing }) => standings.includes(standing))
       .slice(0, 20)
       .map((view): Finding => {
-        const looking = 'a window, an MCP server or the service looks it up every minute; `banksman attempts list` says how it stands';
-        const remedy = `${view.next ?? 'look at the target'}; then \`banksman attempts seen ${view.call}\``;
-        const isUnknown = view.standing === 'unknown';
-        return {
-          ...{ topic: unknownTopic, state: 'warning' },
-          message: `${isUnknown ? 'nobody knows' : 'its process is gone, and it is not known yet,'} what came of ${attemptWords(view)}`,
-          remedy: isUnknown ? remedy : looking,
-        };
+        const call = attemptWords(view);
+        if (view.standing === 'unknown') {
+          const look = view.next === undefined ? say`look at the target` : asListed(view.next);
+          const remedy = say`${look}; then \`banksman attempts seen ${view.call}\``;
+          return finding(unknownTopic, 'warning', say`nobody knows what came of ${call}`, remedy);
+        }
+        const message = say`its process is gone, and it is not known yet, what came of ${call}`;
+        const remedy = say`a window, an MCP server or the service looks it up every minute; \`banksman attempts list\` says how it stands`;
+        return finding(unknownTopic, 'warning', message, remedy);
       });
   } catch {
     // The store says so itself.

@@ -16,6 +16,7 @@ import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Log } from '#kernel/ports/log';
 import { say } from '#kernel/text/message';
 import { hasErrorCode, readPrivateFile, writePrivateFile } from '../config/private-file.ts';
+import { finding } from '../finding.ts';
 
 export interface Spool {
   /** On the disk when it resolves. @throws {Fault} `spool_full`, or what the disk says: then it is kept as long as this process lives */
@@ -175,25 +176,20 @@ function makeReserve(folder: string, reserve: string): void {
 
 function unkeptFinding(count: number): Finding | undefined {
   if (count === 0) return undefined;
-  const message = `${count} outcomes are in this process alone: neither the store nor the disk beside it took them`;
-  return { topic: 'spool', state: 'failed', message, remedy: 'make room on the disk, and do not end this process before they are written' };
+  const message = say`${count} outcomes are in this process alone: neither the store nor the disk beside it took them`;
+  return finding('spool', 'failed', message, say`make room on the disk, and do not end this process before they are written`);
 }
 
 function findingOf(folder: string): Finding | undefined {
   const waiting = namesIn(folder);
   const odd = namesIn(folder, unmatched);
   const [oldest] = waiting;
-  const since = oldest === undefined ? '' : `, the oldest since ${new Date(Number(oldest.slice(0, 15))).toISOString()}`;
   if (odd.length > 0) {
-    const message = `${odd.length} outcomes in ${folder} belong to calls that the store knows nothing of: it is another store, or they are older than its trail`;
-    return {
-      topic: 'spool',
-      state: 'failed',
-      message,
-      remedy: 'read them, and remove the files (`*.unmatched`) once they are kept elsewhere',
-    };
+    const message = say`${odd.length} outcomes in ${folder} belong to calls that the store knows nothing of: it is another store, or they are older than its trail`;
+    return finding('spool', 'failed', message, say`read them, and remove the files (\`*.unmatched\`) once they are kept elsewhere`);
   }
   if (oldest === undefined) return undefined;
-  const message = `${waiting.length} outcomes wait in ${folder} to be written into the trail${since}`;
-  return { topic: 'spool', state: 'warning', message, remedy: 'make the store work again; they are written then by themselves' };
+  const since = new Date(Number(oldest.slice(0, 15))).toISOString();
+  const message = say`${waiting.length} outcomes wait in ${folder} to be written into the trail, the oldest since ${since}`;
+  return finding('spool', 'warning', message, say`make the store work again; they are written then by themselves`);
 }

@@ -1,4 +1,5 @@
 /** What looks as if it should be protected and is not: for `doctor`, and for who has just connected a cluster. */
+
 import { readFileSync } from 'node:fs';
 import { hostname, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
@@ -6,11 +7,13 @@ import * as z from 'zod';
 import type { Finding, ProtectionSuggestion } from '#kernel/app';
 import { reasonOf } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
+import { english, say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import { readRadius } from '#pipeline/losses';
 import { type OwnMachine, type Suggestion, suggestProtection } from '#policy/blast/suggest-protection';
 import { parseJson } from '../config/config-file.ts';
 import { readPrivateFile, replacePrivateFile } from '../config/private-file.ts';
+import { finding } from '../finding.ts';
 import type { ConnectedClusters } from './connect-clusters.ts';
 
 /** As many as a person reads. */
@@ -19,7 +22,7 @@ const mostShown = 20;
 const lookMs = 8_000;
 
 export async function suggestionFindings(clusters: ConnectedClusters, caller: AbortSignal): Promise<readonly Finding[]> {
-  return (await protectionSuggestions(clusters, caller)).map(finding);
+  return (await protectionSuggestions(clusters, caller)).map(findingOf);
 }
 
 export async function protectionSuggestions(
@@ -94,7 +97,7 @@ export function createProtectionOffer(
 const mostListed = 5;
 
 function listedWords(cluster: string, found: readonly ProtectionSuggestion[]): string {
-  const words = found.slice(0, mostListed).map(({ kind, name, called, why }) => `${kind} ${name}${calledWords(called)} ${why}`);
+  const words = found.slice(0, mostListed).map(({ kind, name, called, why }) => `${kind} ${name}${calledWords(called)} ${english(why)}`);
   const more = found.length > words.length ? [`${found.length - words.length} more`] : [];
   return `on \`${cluster}\` ${[...words, ...more].join(', ')}`;
 }
@@ -107,15 +110,12 @@ function isKnown({ kind, name }: Suggestion, { guests, nodes }: Awaited<ReturnTy
   return kind === 'guest' ? guests.has(Number(name)) : nodes.has(name);
 }
 
-function finding({ cluster, kind, name, why, called: guestName }: ProtectionSuggestion): Finding {
+function findingOf({ cluster, kind, name, why, called: guestName }: ProtectionSuggestion): Finding {
   const called = calledWords(guestName);
+  const what = kind === 'guest' ? say`guest ${name}` : say`node ${name}`;
   const entry = kind === 'guest' ? `{ "vmid": ${name}, "reason": "…" }` : `{ "name": "${name}", "reason": "…" }`;
-  return {
-    topic: 'protected',
-    state: 'warning',
-    message: `${kind} ${name}${called} of \`${cluster}\` ${why}, and is not protected`,
-    remedy: `if agents should not touch it, write ${entry} into \`protected.${kind}s\``,
-  };
+  const message = say`${what}${called} of \`${cluster}\` ${why}, and is not protected`;
+  return finding('protected', 'warning', message, say`if agents should not touch it, write ${entry} into \`protected.${kind}s\``);
 }
 
 function ownMachine(): OwnMachine {

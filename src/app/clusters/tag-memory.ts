@@ -1,10 +1,11 @@
 /** Which guests bore a tag that protects, or that a window, role or scope goes by: kept in the state directory, a file for each cluster, so that it counts on when taken away. */
+
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { Finding } from '#kernel/app';
 import { Fault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
-import { say } from '#kernel/text/message';
+import { type Message, say } from '#kernel/text/message';
 import type { ConfiguredCluster, TagMemory } from '#pipeline/deps';
 import { derivedBy, takeInventory } from '#pipeline/inventory';
 import type { Role } from '#policy/blast/roles';
@@ -15,6 +16,7 @@ import type { Selector } from '#policy/scopes/selector';
 import type { TimeWindow } from '#policy/scopes/windows';
 import { withLock } from '#stores/sqlite/hold-lock';
 import { readPrivateFile, replacePrivateFile } from '../config/private-file.ts';
+import { finding } from '../finding.ts';
 import { createScopeMembers } from './scope-members.ts';
 
 /** In the state directory. */
@@ -167,7 +169,7 @@ async function lostIn(
     const none: TagsOfGuests = new Map();
     const { bore = none, gained = none, brought = none } = remembered;
     const there = new Map(inventory.guests.map(({ vmid, tags = [] }) => [vmid, tags]));
-    const protecting = [...tagged].flatMap(([vmid, { tag, lost }]) => (lost && there.has(vmid) ? [finding(name, vmid, tag)] : []));
+    const protecting = [...tagged].flatMap(([vmid, { tag, lost }]) => (lost && there.has(vmid) ? [unprotected(name, vmid, tag)] : []));
     const lost = [...bore].flatMap(([vmid, tags]) =>
       tags.filter((tag) => there.get(vmid)?.includes(tag) === false).map((tag) => ({ vmid, tag })),
     );
@@ -181,18 +183,15 @@ async function lostIn(
     ];
   } catch (thrown) {
     return thrown instanceof Fault && thrown.code === 'tag_memory_damaged'
-      ? [{ topic: 'protected', state: 'failed', message: thrown.message, remedy: thrown.next ?? 'look at the file' }]
+      ? [finding('protected', 'failed', thrown.words.message ?? thrown.message, thrown.next)]
       : [];
   }
 }
 
-function finding(cluster: string, vmid: number, tag: string): Finding {
-  return {
-    topic: 'protected',
-    state: 'warning',
-    message: `guest ${vmid} of \`${cluster}\` no longer bears the tag \`${tag}\`, which protects it; it is protected all the same`,
-    remedy: `give it the tag back, or agree: \`{ "tag": "${tag}", "except": [${vmid}] }\` in \`protected.tags\``,
-  };
+function unprotected(cluster: string, vmid: number, tag: string): Finding {
+  const message = say`guest ${vmid} of \`${cluster}\` no longer bears the tag \`${tag}\`, which protects it; it is protected all the same`;
+  const remedy = say`give it the tag back, or agree: \`{ "tag": "${tag}", "except": [${vmid}] }\` in \`protected.tags\``;
+  return finding('protected', 'warning', message, remedy);
 }
 
 function lostFindings(
@@ -201,11 +200,10 @@ function lostFindings(
   all: TaggedEntries,
 ): readonly Finding[] {
   const holding = entriesOf(all).filter(({ tags, except }) => tags.includes(tag) && !except.includes(vmid));
-  return holding.map(({ topic, words, still, one }) => ({
-    ...{ topic, state: 'warning' },
-    message: `guest ${vmid} of \`${cluster}\` no longer bears the tag \`${tag}\`, ${words}; ${still}`,
-    remedy: `give it the tag back, or agree: \`"except": [${vmid}]\` in that ${one}`,
-  }));
+  return holding.map(({ topic, words, still, one }) => {
+    const message = say`guest ${vmid} of \`${cluster}\` no longer bears the tag \`${tag}\`, ${words}; ${still}`;
+    return finding(topic, 'warning', message, say`give it the tag back, or agree: \`"except": [${vmid}]\` in ${one}`);
+  });
 }
 
 function gainedFindings(
@@ -213,23 +211,23 @@ function gainedFindings(
   { vmid, tag, isOwn }: { readonly vmid: number; readonly tag: string; readonly isOwn: boolean },
   scopes: readonly Scope[],
 ): readonly Finding[] {
-  const whence = isOwn ? 'by a clone or restore of an agent that is not seen to have ended well' : 'outside of Banksman';
+  const whence = isOwn ? say`by a clone or restore of an agent that is not seen to have ended well` : say`outside of Banksman`;
   const waiting = scopes.filter(({ only, admits = [] }) => only?.tags?.includes(tag) === true && !admits.includes(vmid));
-  return waiting.map(({ name }) => ({
-    ...{ topic: 'scopes', state: 'warning' },
-    message: `guest ${vmid} of \`${cluster}\` got the tag \`${tag}\` ${whence}, by which it would be in scope \`${name}\`; that scope’s agents may not change it by that`,
-    remedy: `take the tag away, or agree: \`"admits": [${vmid}]\` in that scope`,
-  }));
+  const remedy = say`take the tag away, or agree: \`"admits": [${vmid}]\` in that scope`;
+  return waiting.map(({ name }) => {
+    const message = say`guest ${vmid} of \`${cluster}\` got the tag \`${tag}\` ${whence}, by which it would be in scope \`${name}\`; that scope’s agents may not change it by that`;
+    return finding('scopes', 'warning', message, remedy);
+  });
 }
 
 interface TaggedEntry {
   readonly topic: string;
-  readonly one: string;
+  readonly one: Message;
   readonly tags: readonly string[];
   readonly except: readonly number[];
-  readonly words: string;
+  readonly words: Message;
   /** What becomes of the guest: what forbids or tells by a tag does so on, what allows by one does not. */
-  readonly still: string;
+  readonly still: Message;
 }
 
 function entriesOf({ windows, roles, scopes }: TaggedEntries): readonly TaggedEntry[] {
@@ -239,16 +237,16 @@ function entriesOf({ windows, roles, scopes }: TaggedEntries): readonly TaggedEn
   });
   return [
     ...windows.map(({ name, only, except }) => ({
-      ...{ topic: 'windows', one: 'window', ...entry(only, except) },
-      ...{ words: `by which window \`${name}\` holds it`, still: 'it is held all the same' },
+      ...{ topic: 'windows', one: say`that window`, ...entry(only, except) },
+      ...{ words: say`by which window \`${name}\` holds it`, still: say`it is held all the same` },
     })),
     ...roles.map(({ name, of, except }) => ({
-      ...{ topic: 'roles', one: 'role', ...entry(of, except) },
-      ...{ words: `by which role \`${name}\` serves it`, still: 'it counts as served all the same' },
+      ...{ topic: 'roles', one: say`that role`, ...entry(of, except) },
+      ...{ words: say`by which role \`${name}\` serves it`, still: say`it counts as served all the same` },
     })),
     ...scopes.map(({ name, only, except }) => ({
-      ...{ topic: 'scopes', one: 'scope', ...entry(only, except) },
-      ...{ words: `by which it is in scope \`${name}\``, still: 'that scope’s agents may not change it any more' },
+      ...{ topic: 'scopes', one: say`that scope`, ...entry(only, except) },
+      ...{ words: say`by which it is in scope \`${name}\``, still: say`that scope’s agents may not change it any more` },
     })),
   ];
 }

@@ -11,7 +11,8 @@ import type { ApproverKey, Signer } from '#kernel/approval/answer';
 import type { Signed } from '#kernel/approval/proof';
 import { Fault } from '#kernel/errors';
 import type { AuditLog } from '#kernel/ports/audit-log';
-import { say } from '#kernel/text/message';
+import { asIs, say } from '#kernel/text/message';
+import { finding } from '../finding.ts';
 import {
   type Agreement,
   type AgreementPayload,
@@ -284,15 +285,13 @@ function findingsOf({ agreement, configFile, pins, pending }: Looked): readonly 
   const topic = 'configuration';
   if (agreement === undefined) {
     if (pins.length === 0) return [];
-    const message = `nobody has agreed to the configuration yet: whoever can write ${configFile} decides who approves`;
-    return [{ topic, state: 'warning', message, remedy: '`banksman config agree`' }];
+    const message = say`nobody has agreed to the configuration yet: whoever can write ${configFile} decides who approves`;
+    return [finding(topic, 'warning', message, asIs('`banksman config agree`'))];
   }
   const at = new Date(agreement.at).toISOString();
-  if (pending.length === 0)
-    return [{ topic, state: 'ok', message: `as ${agreement.by} agreed to it on ${at} (${agreementFileOf(configFile)})` }];
-  const remedy =
-    'if you made the change, “Banksman: Agree to the Configuration…” or `banksman config agree`; if not, find out who wrote it, and take it out';
-  return pending.map((what) => ({ topic, state: 'failed', message: `does not count, for nobody agreed to it: ${what}`, remedy }));
+  if (pending.length === 0) return [finding(topic, 'ok', say`as ${agreement.by} agreed to it on ${at} (${agreementFileOf(configFile)})`)];
+  const remedy = say`if you made the change, “Banksman: Agree to the Configuration…” or \`banksman config agree\`; if not, find out who wrote it, and take it out`;
+  return pending.map((what) => finding(topic, 'failed', say`does not count, for nobody agreed to it: ${what}`, remedy));
 }
 
 interface ApproversPlace {

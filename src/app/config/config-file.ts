@@ -9,7 +9,7 @@ import type { ProtectionSuggestion } from '#kernel/app';
 import type { ApproverKey } from '#kernel/approval/answer';
 import { Fault } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
-import { say } from '#kernel/text/message';
+import { english, say } from '#kernel/text/message';
 import { type Config, parseConfig } from './config.ts';
 
 /**
@@ -81,7 +81,7 @@ export function withProtected(before: JsonObject, chosen: readonly ProtectionSug
   const added = (kind: ProtectionSuggestion['kind']) =>
     chosen
       .filter((one) => one.kind === kind)
-      .map(({ name, why }) => ({ ...(kind === 'guest' ? { vmid: Number(name) } : { name }), reason: why.slice(0, 200) }));
+      .map(({ name, why }) => ({ ...(kind === 'guest' ? { vmid: Number(name) } : { name }), reason: english(why).slice(0, 200) }));
   return { ...before, guests: [...listOf('guests'), ...added('guest')], nodes: [...listOf('nodes'), ...added('node')] };
 }
 

@@ -1,13 +1,14 @@
 /** Who else may write a file of this user's: it, or a directory on the way to it. */
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { asIs, type Message, say } from '#kernel/text/message';
 import { osUser } from './paths.ts';
 
 export interface OpenPlace {
   readonly place: string;
   /** `may be written by every user of this machine` */
-  readonly why: string;
-  readonly remedy: string;
+  readonly why: Message;
+  readonly remedy: Message;
 }
 
 /** @param service user id of a service that the file is for. Empty where there is no such file, and on Windows, which has no such modes. LIMIT: access lists are seen as far as they show in the group's bits. */
@@ -26,13 +27,15 @@ function placesOf(file: string): readonly string[] {
   return [...new Set([...above(path.resolve(file)), ...above(realpathSync(file))])];
 }
 
-function openTo(place: string, mine: readonly (number | undefined)[]): { readonly why: string; readonly remedy: string } | undefined {
+function openTo(place: string, mine: readonly (number | undefined)[]): Pick<OpenPlace, 'why' | 'remedy'> | undefined {
   const { uid, gid, mode } = statSync(place);
-  if (!mine.includes(uid)) return { why: `belongs to another user (${uid})`, remedy: `chown it: \`chown ${osUser().username} ${place}\`` };
+  if (!mine.includes(uid))
+    return { why: say`belongs to another user (${uid})`, remedy: say`chown it: \`chown ${osUser().username} ${place}\`` };
   // In a sticky directory nobody removes or renames what is another's.
   if ((mode & 0o1000) !== 0 && statSync(place).isDirectory()) return undefined;
-  if ((mode & 0o002) !== 0) return { why: 'may be written by every user of this machine', remedy: `\`chmod o-w ${place}\`` };
-  if ((mode & 0o020) !== 0 && !isOwnGroup(gid)) return { why: `may be written by the group ${gid}`, remedy: `\`chmod g-w ${place}\`` };
+  if ((mode & 0o002) !== 0) return { why: say`may be written by every user of this machine`, remedy: asIs(`\`chmod o-w ${place}\``) };
+  if ((mode & 0o020) !== 0 && !isOwnGroup(gid))
+    return { why: say`may be written by the group ${gid}`, remedy: asIs(`\`chmod g-w ${place}\``) };
   return undefined;
 }
 

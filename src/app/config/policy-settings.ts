@@ -1,9 +1,11 @@
 /** The deciding part of the configuration, and a version that changes whenever a decision could; rules that people set are added later. */
+
 import { createHash } from 'node:crypto';
 import { systemClock } from '#execution/deadline';
 import type { Finding } from '#kernel/app';
 import { canonicalJson, type JsonObject } from '#kernel/json';
 import type { AuditLog } from '#kernel/ports/audit-log';
+import { say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import { stricterTier } from '#kernel/tiers';
 import type { PolicySettings } from '#pipeline/deps';
@@ -12,6 +14,7 @@ import { budgetSpan, scopeInWords, spentOf } from '#policy/scopes/scopes';
 import { windowsInWords } from '#policy/scopes/windows';
 import { redactText } from '#redaction/redact';
 import { catalog } from '../catalog.ts';
+import { finding } from '../finding.ts';
 import type { Config } from './config.ts';
 
 export function policySettings(config: Config, appVersion: string): PolicySettings {
@@ -99,17 +102,17 @@ export function protectedListOf(given: Config['protected']): ProtectedList {
 }
 
 /** `tiers` can only make a tool stricter; an entry that does nothing is probably a mistake. */
-export function uselessTiers(config: Config): readonly (Finding & { readonly remedy: string })[] {
+export function uselessTiers(config: Config): readonly Finding[] {
   return Object.entries(config.tiers).flatMap(([name, tier]) => {
     const own = catalog.find((entry) => entry.name === name)?.tier;
     if (own === undefined || own === tier || stricterTier(own, tier) !== own) return [];
     return [
-      {
-        topic: 'tiers',
-        state: 'warning' as const,
-        message: `\`tiers.${name}\` has no effect: \`${name}\` is ${own} already, and configuration only makes a tool stricter`,
-        remedy: 'correct or remove the entry',
-      },
+      finding(
+        'tiers',
+        'warning',
+        say`\`tiers.${name}\` has no effect: \`${name}\` is ${own} already, and configuration only makes a tool stricter`,
+        say`correct or remove the entry`,
+      ),
     ];
   });
 }
@@ -122,12 +125,12 @@ export async function limitFindings(config: Config, audit: Pick<AuditLog, 'chang
   const spent = new Map(counts ? await audit.changesSince(now - budgetSpan).catch(() => []) : []);
   return [
     ...scopes.map(({ agents, ...scope }): Finding => {
-      const message = `${agents.join(', ')}: ${scopeInWords({ agents, ...scope }, spent)}`;
+      const message = say`${agents.join(', ')}: ${scopeInWords({ agents, ...scope }, spent)}`;
       const isUsedUp = scope.changesPerDay !== undefined && spentOf({ agents, ...scope }, spent) >= scope.changesPerDay;
       return isUsedUp
-        ? { topic: 'scopes', state: 'warning', message, remedy: 'wait, or raise `changesPerDay` of the scope' }
-        : { topic: 'scopes', state: 'ok', message };
+        ? finding('scopes', 'warning', message, say`wait, or raise \`changesPerDay\` of the scope`)
+        : finding('scopes', 'ok', message);
     }),
-    ...windowsInWords(windows, now).map(({ words }): Finding => ({ topic: 'windows', state: 'ok', message: words })),
+    ...windowsInWords(windows, now).map(({ words }) => finding('windows', 'ok', words)),
   ];
 }

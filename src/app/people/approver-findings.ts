@@ -3,10 +3,9 @@ import { statSync } from 'node:fs';
 import { isSameKey } from '#approval/keys';
 import type { Finding } from '#kernel/app';
 import type { ApproverKey } from '#kernel/approval/answer';
-import { toFault } from '#kernel/errors';
-import { asIs, say } from '#kernel/text/message';
+import { asIs, type Message, say } from '#kernel/text/message';
 import { openPlaces } from '../config/open-places.ts';
-import { finding } from '../finding.ts';
+import { failedFinding, finding } from '../finding.ts';
 import { keyFolderOf, listKeyFiles } from './approver-key-file.ts';
 
 const topic = 'approvers';
@@ -32,17 +31,16 @@ export async function approverFindings({
       whoMayApprove(pinned),
       ...twins(pinned),
       ...[...new Set([configFile, namedConfigFile])].flatMap((file) => openFiles(file, pinned.length > 0)),
-      ...unusable.map(({ file, why }) => warning(`${file} ${why}`, 'correct it, or remove it and make a new approver')),
+      ...unusable.map(({ file, why }) => warning(say`${file} ${why}`, say`correct it, or remove it and make a new approver`)),
       ...unpinned.map(({ name }) =>
         warning(
-          `the key of \`${name}\` is not pinned, so it approves nothing`,
-          `pin it in ${configFile}, or \`banksman approvers revoke ${name}\``,
+          say`the key of \`${name}\` is not pinned, so it approves nothing`,
+          say`pin it in ${configFile}, or \`banksman approvers revoke ${name}\``,
         ),
       ),
     ];
   } catch (thrown) {
-    const { code, message, next } = toFault(thrown);
-    return [{ topic, state: 'failed', message: `${code}: ${message}`, ...(next === undefined ? {} : { remedy: next }) }];
+    return [failedFinding(topic, thrown)];
   }
 }
 
@@ -63,8 +61,8 @@ function whoMayApprove(pinned: readonly ApproverKey[]): Finding {
   return finding(topic, 'ok', names.length > 0 ? asIs(names.join(', ')) : none);
 }
 
-function warning(message: string, remedy: string): Finding {
-  return { topic, state: 'warning', message, remedy };
+function warning(message: Message, remedy: Message): Finding {
+  return finding(topic, 'warning', message, remedy);
 }
 
 /** Two under one name cannot be told apart in any record; one key under two names is one person, however many names approve. */
@@ -77,16 +75,16 @@ function twins(pinned: readonly ApproverKey[]): readonly Finding[] {
   return [
     ...sameName.map((entries) =>
       warning(
-        `${entries.length} keys are pinned as ${[...new Set(entries.map(({ name }) => `\`${name}\``))].join(', ')}: what either approves is recorded under that name`,
-        'see `banksman approvers list`, and take out the one that is not theirs, or give each a name of its own',
+        say`${entries.length} keys are pinned as ${[...new Set(entries.map(({ name }) => `\`${name}\``))].join(', ')}: what either approves is recorded under that name`,
+        say`see \`banksman approvers list\`, and take out the one that is not theirs, or give each a name of its own`,
       ),
     ),
     ...sameKey
       .filter((named) => named.length > 1)
       .map((named) =>
         warning(
-          `one key is pinned under ${named.length} names: ${named.map((name) => `\`${name}\``).join(', ')}`,
-          'leave one of them in `approvers`: a key is one person’s',
+          say`one key is pinned under ${named.length} names: ${named.map((name) => `\`${name}\``).join(', ')}`,
+          say`leave one of them in \`approvers\`: a key is one person’s`,
         ),
       ),
   ];
@@ -98,12 +96,8 @@ function twins(pinned: readonly ApproverKey[]): readonly Finding[] {
  */
 function openFiles(file: string, pins: boolean): readonly Finding[] {
   return openPlaces(file).map(({ place, why, remedy }) => {
-    const means = place === file ? 'the configuration' : 'what the configuration is';
-    return {
-      topic: 'configuration',
-      state: pins ? ('failed' as const) : ('warning' as const),
-      message: `${place} ${why}: they decide ${means}${pins ? ', which pins who may approve' : ''}`,
-      remedy,
-    };
+    const means = place === file ? say`they decide the configuration` : say`they decide what the configuration is`;
+    const message = pins ? say`${place} ${why}: ${means}, which pins who may approve` : say`${place} ${why}: ${means}`;
+    return finding('configuration', pins ? 'failed' : 'warning', message, remedy);
   });
 }

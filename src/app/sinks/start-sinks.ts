@@ -1,14 +1,16 @@
 /** Whether the trail is told elsewhere, by whom, and to which sinks. What tells it is loaded only where there are any. */
 import { isForService } from '#files/folder-owner';
 import type { Finding } from '#kernel/app';
-import { reasonOf } from '#kernel/errors';
+import { faultMessage } from '#kernel/errors';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Log } from '#kernel/ports/log';
 import type { RequestStore } from '#kernel/ports/request-store';
 import type { ToldElsewhere } from '#kernel/ports/sink';
+import { english, type Message, say } from '#kernel/text/message';
 import { catalog } from '../catalog.ts';
 import type { Config } from '../config/config.ts';
 import { createApproverReader } from '../config/config-file.ts';
+import { finding } from '../finding.ts';
 import { type SinkConfig, sinkName } from './sink-schema.ts';
 
 export interface SinkOptions {
@@ -48,7 +50,7 @@ export async function startSinks(options: SinkOptions, { audit, requests }: Trai
   try {
     return { ...(await load()), wantsStages };
   } catch (thrown) {
-    options.log.error(`sinks: ${notLoaded(thrown)}`);
+    options.log.error(`sinks: ${english(notLoaded(thrown))}`);
     return { ...nobody, findings: async () => findingsOf(sinks, load) };
   }
 }
@@ -57,13 +59,13 @@ async function findingsOf(sinks: readonly SinkConfig[], load: () => Promise<Pick
   try {
     return await (await load()).findings();
   } catch (thrown) {
-    const remedy = 'install Banksman whole: `sinks.cjs` belongs beside `cli.cjs`';
-    return sinks.map((sink) => ({ topic: `sink ${sinkName(sink)}`, state: 'failed', message: notLoaded(thrown), remedy }));
+    const remedy = say`install Banksman whole: \`sinks.cjs\` belongs beside \`cli.cjs\``;
+    return sinks.map((sink) => finding(`sink ${sinkName(sink)}`, 'failed', notLoaded(thrown), remedy));
   }
 }
 
-function notLoaded(thrown: unknown): string {
-  return `the trail is told nobody: what tells it cannot be loaded: ${reasonOf(thrown)}`;
+function notLoaded(thrown: unknown): Message {
+  return say`the trail is told nobody: what tells it cannot be loaded: ${faultMessage(thrown)}`;
 }
 
 /**
@@ -81,6 +83,5 @@ function machinesOwn({ configFile }: SinkOptions): readonly SinkConfig[] {
 
 function ignoredFindings({ config, configFile }: SinkOptions): readonly Finding[] {
   if (config.sinks.length === 0) return [];
-  const message = `\`sinks\` counts in ${configFile} alone: the trail is told nobody`;
-  return [{ topic: 'sinks', state: 'warning', message, remedy: 'write it there' }];
+  return [finding('sinks', 'warning', say`\`sinks\` counts in ${configFile} alone: the trail is told nobody`, say`write it there`)];
 }

@@ -2,16 +2,19 @@
  * Tells the trail to every sink of the configuration, and says in `doctor` how each stands: a file of its own (`dist/sinks.cjs`), loaded
  * where there are any.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isChained } from '#audit/verify-trail';
 import { createMeter, exposition } from '#connectors/telemetry/meter';
 import type { Finding } from '#kernel/app';
-import { Fault, reasonOf } from '#kernel/errors';
+import { faultMessage, reasonOf, toFault } from '#kernel/errors';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Log } from '#kernel/ports/log';
 import type { RequestStore } from '#kernel/ports/request-store';
 import type { MeasuredSink, Measures, Sink, ToldElsewhere } from '#kernel/ports/sink';
+import { joined, type Message, say } from '#kernel/text/message';
 import { holdLock, isLocked } from '#stores/sqlite/hold-lock';
+import { finding } from '../finding.ts';
 import { type Follower, followTrail, readSinkState, type SinkState } from './follow-trail.ts';
 import { type OpenParts, openSink, type ToldSink } from './open-sink.ts';
 import { type SinkConfig, type SinkOf, sinkName } from './sink-schema.ts';
@@ -162,41 +165,46 @@ interface FindingParts extends OpenParts {
 
 async function sinkFinding(config: SinkConfig, parts: FindingParts): Promise<Finding> {
   const topic = `sink ${sinkName(config)}`;
-  if (config.type === 'prometheus') return { topic, ...scrapeState(config, parts) };
+  if (config.type === 'prometheus') return scrapeFinding(topic, config, parts);
   const flaw = flawOf(config, parts);
-  if (flaw !== undefined) return { topic, state: 'failed', ...flaw };
+  if (flaw !== undefined) return finding(topic, 'failed', ...flaw);
   try {
     const state = await readSinkState(parts.stateDir, sinkName(config));
-    return { topic, ...stateOf(state, await wordsOf(state, parts), isLocked(parts.stateDir, sinksLock)) };
+    return toldFinding(topic, { state, words: await wordsOf(state, parts), isTold: isLocked(parts.stateDir, sinksLock) });
   } catch (thrown) {
-    const remedy = 'look at the state directory, and at the store';
-    return { topic, state: 'failed', message: `how far it was told cannot be read: ${reasonOf(thrown)}`, remedy };
+    const remedy = say`look at the state directory, and at the store`;
+    return finding(topic, 'failed', say`how far it was told cannot be read: ${faultMessage(thrown)}`, remedy);
   }
 }
 
-function stateOf(state: SinkState | undefined, words: string, isTold: boolean): Omit<Finding, 'topic'> {
+interface Told {
+  readonly state: SinkState | undefined;
+  readonly words: Message;
+  readonly isTold: boolean;
+}
+
+function toldFinding(topic: string, { state, words, isTold }: Told): Finding {
   if (state?.down !== undefined) {
-    const remedy = 'make it reachable: it is told the rest by itself';
-    return { state: 'failed', message: `down since ${state.down.since}: ${state.down.why}; ${words}`, remedy };
+    const remedy = say`make it reachable: it is told the rest by itself`;
+    return finding(topic, 'failed', say`down since ${state.down.since}: ${state.down.why}; ${words}`, remedy);
   }
   if (!isTold) {
-    const remedy = 'a window, `banksman mcp`, `serve` or the service does; until then it waits in the trail';
-    return { state: 'warning', message: `no process that stays tells it now; ${words}`, remedy };
+    const remedy = say`a window, \`banksman mcp\`, \`serve\` or the service does; until then it waits in the trail`;
+    return finding(topic, 'warning', say`no process that stays tells it now; ${words}`, remedy);
   }
-  if (state === undefined || state.lost + state.refused === 0) return { state: 'ok', message: words };
-  const remedy = '`banksman audit export` has what the sink lacks, as far as the trail is kept';
-  return { state: 'warning', message: words, remedy };
+  if (state === undefined || state.lost + state.refused === 0) return finding(topic, 'ok', words);
+  return finding(topic, 'warning', words, say`\`banksman audit export\` has what the sink lacks, as far as the trail is kept`);
 }
 
-async function wordsOf(state: SinkState | undefined, { audit }: FindingParts): Promise<string> {
-  if (state === undefined) return 'nothing told yet';
+async function wordsOf(state: SinkState | undefined, { audit }: FindingParts): Promise<Message> {
+  if (state === undefined) return say`nothing told yet`;
   const { told, lost, refused, note, cursor } = state;
   const waiting = await waitingOf(audit, cursor.points['']?.sequence ?? 0);
-  return [
-    `${told} records told`,
-    ...(waiting > 0 ? [`${waiting} wait in the trail`] : []),
-    ...(lost + refused > 0 ? [`${lost} lost, ${refused} refused (${note ?? 'no record says when'})`] : []),
-  ].join(', ');
+  return joined([
+    say`${told} records told`,
+    ...(waiting > 0 ? [say`${waiting} wait in the trail`] : []),
+    ...(lost + refused > 0 ? [say`${lost} lost, ${refused} refused (${note ?? say`no record says when`})`] : []),
+  ]);
 }
 
 /** Of a store that several machines share that is not counted. */
@@ -206,21 +214,21 @@ async function waitingOf(audit: AuditLog, told: number): Promise<number> {
   return Math.max(0, (head?.sequence ?? 0) - told);
 }
 
-function scrapeState({ address, port }: SinkOf<'prometheus'>, { isService, askedAt }: FindingParts): Omit<Finding, 'topic'> {
+function scrapeFinding(topic: string, { address, port }: SinkOf<'prometheus'>, { isService, askedAt }: FindingParts): Finding {
   const place = `http://${address.includes(':') ? `[${address}]` : address}:${port}/metrics`;
   if (isService)
-    return { state: 'ok', message: askedAt === undefined ? `${place}: nobody has asked yet` : `${place}: was asked last at ${askedAt}` };
-  const remedy = '`banksman service install`, or `otlp` with `metrics`';
-  return { state: 'warning', message: 'only the service answers Prometheus', remedy };
+    return finding(topic, 'ok', askedAt === undefined ? say`${place}: nobody has asked yet` : say`${place}: was asked last at ${askedAt}`);
+  const remedy = say`\`banksman service install\`, or \`otlp\` with \`metrics\``;
+  return finding(topic, 'warning', say`only the service answers Prometheus`, remedy);
 }
 
 /** Opened and closed again: nothing is sent. */
-function flawOf(config: ToldSink, parts: FindingParts): Pick<Finding, 'message' | 'remedy'> | undefined {
+function flawOf(config: ToldSink, parts: FindingParts): readonly [message: Message, remedy: string | Message] | undefined {
   try {
     void openSink(config, parts).close();
     return undefined;
   } catch (thrown) {
-    const next = thrown instanceof Fault ? thrown.next : undefined;
-    return { message: `is not told: ${reasonOf(thrown)}`, remedy: next ?? 'correct `sinks` in the configuration' };
+    const { next, words } = toFault(thrown);
+    return [say`is not told: ${faultMessage(thrown)}`, words.next ?? next ?? say`correct \`sinks\` in the configuration`];
   }
 }

@@ -79,12 +79,9 @@ export function roomFindings(folders: readonly string[]): readonly Finding[] {
 
 /** Who else may write the store's file, or a directory on the way to it, may put another store in its place. */
 export function openStoreFindings(file: string): readonly Finding[] {
-  return openPlaces(file, ownerOf(path.dirname(path.resolve(file)))?.uid).map(({ place, why, remedy }) => ({
-    topic: 'store',
-    state: 'failed',
-    message: `${place} ${why}: they may change or replace the store, with what waits in it and its trail`,
-    remedy,
-  }));
+  return openPlaces(file, ownerOf(path.dirname(path.resolve(file)))?.uid).map(({ place, why, remedy }) =>
+    finding('store', 'failed', say`${place} ${why}: they may change or replace the store, with what waits in it and its trail`, remedy),
+  );
 }
 
 /** What an earlier root left in a service's folder: its user can neither read nor write it. */

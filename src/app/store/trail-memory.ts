@@ -1,4 +1,5 @@
 /** Whether the store is the one that was there before: anchors outside it, beside the configuration and in the state directory. */
+
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod';
@@ -9,8 +10,9 @@ import { Fault, toFault } from '#kernel/errors';
 import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
 import type { Log } from '#kernel/ports/log';
 import type { Store } from '#kernel/ports/store';
-import { english, say } from '#kernel/text/message';
+import { english, type Message, say } from '#kernel/text/message';
 import { replacePrivateFile } from '../config/private-file.ts';
+import { finding } from '../finding.ts';
 import { missingWords } from './open-store.ts';
 
 /**
@@ -153,15 +155,15 @@ function createMemoryFiles(places: MemoryPlaces, name: string) {
 
 async function findingOf(audit: Store['audit'], seen: Seen | undefined, folders: readonly string[]): Promise<Finding | undefined> {
   if (seen === undefined) return undefined;
-  const message = `${lossOf(seen)} (${await sizeOf(audit)}), and all that waited for a person with it`;
-  const files = folders.map((folder) => path.join(folder, fileName)).join(' and ');
-  const remedy = `find out who did that, and put a backup back (\`banksman store restore FILE\`); if it was you, say so with \`banksman store accept\` (or remove ${files})`;
-  return { topic: 'audit', state: 'failed', message, remedy };
+  const message = say`${lossOf(seen)} (${await sizeOf(audit)}), and all that waited for a person with it`;
+  const files = folders.map((folder) => path.join(folder, fileName)).join(', ');
+  const remedy = say`find out who did that, and put a backup back (\`banksman store restore FILE\`); if it was you, say so with \`banksman store accept\` (or remove ${files})`;
+  return finding('audit', 'failed', message, remedy);
 }
 
 async function tellLoss(audit: Store['audit'], seen: Seen | undefined, log: Log): Promise<void> {
   if (seen === undefined) return;
-  log.error(`store: ${lossOf(seen)}; \`banksman doctor\` says what to do`);
+  log.error(`store: ${english(lossOf(seen))}; \`banksman doctor\` says what to do`);
   try {
     if (await isTold(audit, seen)) return;
     const { sequence, hash, at: seen_at } = seen;
@@ -175,13 +177,13 @@ function unknown(log: Log): (thrown: unknown) => void {
   return (thrown) => log.error(`store: whether it is the one that was here before is not known: ${toFault(thrown).message}`);
 }
 
-function lossOf({ at, sequence }: Seen): string {
-  return `this is not the trail that was here: on ${at} it had come to record ${sequence}, which is gone or another. The store was deleted, emptied or replaced`;
+function lossOf({ at, sequence }: Seen): Message {
+  return say`this is not the trail that was here: on ${at} it had come to record ${sequence}, which is gone or another. The store was deleted, emptied or replaced`;
 }
 
-async function sizeOf(audit: Store['audit']): Promise<string> {
+async function sizeOf(audit: Store['audit']): Promise<Message> {
   const head = await audit.head();
-  return head === undefined ? 'it is empty now' : `it has ${head.sequence} records now`;
+  return head === undefined ? say`it is empty now` : say`it has ${head.sequence} records now`;
 }
 
 async function isTold(audit: Store['audit'], { hash }: Seen): Promise<boolean> {

@@ -1,4 +1,5 @@
 /** Sends checkpoints to the witnesses of the configuration: by the clock in a process that stays, and when asked. No call ever waits for one. */
+
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -6,11 +7,13 @@ import type { AuditTrail, Finding } from '#kernel/app';
 import { Fault, toFault } from '#kernel/errors';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Log } from '#kernel/ports/log';
+import { say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import type { Config } from '../config/config.ts';
 import { expandPath } from '../config/paths.ts';
 import { readPrivateFile, replacePrivateFile } from '../config/private-file.ts';
 import type { WitnessConfig } from '../config/witness-schema.ts';
+import { finding } from '../finding.ts';
 import { type Send, sendToFile, sendToGit, sendToTimestamp, sendToWitness } from './witness.ts';
 
 const sendMs = 60_000;
@@ -113,22 +116,24 @@ export async function witnessFindings({ witnesses, stateDir }: Pick<WitnessParts
 
 function findingOf(name: string, entry: Entry | undefined): Finding {
   const topic = 'witness';
-  const has = entry?.last === undefined ? 'has no checkpoint yet' : `has the checkpoint of ${entry.last.size} records, of ${entry.last.at}`;
-  const remedy = 'a process that stays (an editor, a server, the service) sends one; `banksman audit witness` does it now';
-  if (entry?.failure === undefined)
-    return entry?.last === undefined
-      ? { topic, state: 'warning', message: `${name} ${has}`, remedy }
-      : { topic, state: 'ok', message: `${name} ${has}` };
+  const last = entry?.last;
+  const has = last === undefined ? say`has no checkpoint yet` : say`has the checkpoint of ${last.size} records, of ${last.at}`;
+  if (entry?.failure === undefined) {
+    const message = say`${name} ${has}`;
+    if (last !== undefined) return finding(topic, 'ok', message);
+    const remedy = say`a process that stays (an editor, a server, the service) sends one; \`banksman audit witness\` does it now`;
+    return finding(topic, 'warning', message, remedy);
+  }
   const { message, differs, since } = entry.failure;
   const words = showPlainly(message, 500);
-  return differs
-    ? { topic, state: 'failed', message: `${name}: ${words}`, remedy: 'find out who changed the store, or the witness’s copy; keep both' }
-    : {
-        topic,
-        state: 'warning',
-        message: `${name} fails since ${since}: ${words}; it ${has}`,
-        remedy: 'it is tried again; calls do not wait for it',
-      };
+  if (differs)
+    return finding(topic, 'failed', say`${name}: ${words}`, say`find out who changed the store, or the witness’s copy; keep both`);
+  return finding(
+    topic,
+    'warning',
+    say`${name} fails since ${since}: ${words}; it ${has}`,
+    say`it is tried again; calls do not wait for it`,
+  );
 }
 
 interface WitnessingParts extends Omit<WitnessParts, 'witnesses'> {

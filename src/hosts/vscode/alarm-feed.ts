@@ -5,7 +5,7 @@ import { toFault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
 import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from './app-session.ts';
-import { findingTexts } from './fault-words.ts';
+import { findingTexts, topicOf } from './fault-words.ts';
 import { t } from './l10n.ts';
 import { notify } from './notify.ts';
 
@@ -42,7 +42,7 @@ export class AlarmFeed {
     if (this.#session.state.kind !== 'ready') return this.#alarms;
     try {
       const found = await this.#session.use((app) => app.alarms());
-      this.#alarms = found.map((one) => showPlainly(`${one.topic}: ${findingTexts(one).message}`, 1_000));
+      this.#alarms = found.map((one) => showPlainly(`${topicOf(one)}: ${findingTexts(one).message}`, 1_000));
       for (const finding of found) if (!this.#told.has(finding.message)) void this.#tell(finding);
     } catch (thrown) {
       this.#log.warn(`what may be wrong cannot be looked at: ${toFault(thrown).message}`);

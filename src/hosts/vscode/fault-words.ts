@@ -3,7 +3,7 @@ import type { Finding } from '#kernel/app';
 import type { Decision } from '#kernel/decision';
 import { type Fault, toFault } from '#kernel/errors';
 import type { Outcome } from '#kernel/outcome';
-import { asListed, wordsOf } from '#kernel/text/message';
+import { asListed, listed, wordsOf } from '#kernel/text/message';
 import { inWords, t } from './l10n.ts';
 
 /** The message, and what to do next: a person should not have to look for that. */
@@ -27,6 +27,54 @@ export function faultTexts(fault: Fault): { readonly message: string; readonly n
     message: inWords(words.message ?? asListed(message)),
     next: next === undefined ? usualNext(fault) : inWords(words.next ?? asListed(next)),
   };
+}
+
+/** What programs know findings by, and people read. */
+const topics: ReadonlySet<string> = new Set([
+  listed('agents'),
+  listed('approvals'),
+  listed('approvers'),
+  listed('audit'),
+  listed('auto-approve'),
+  listed('clock'),
+  listed('clusters'),
+  listed('configuration'),
+  listed('disk'),
+  listed('effects'),
+  listed('embedded'),
+  listed('outcome unknown'),
+  listed('plans'),
+  listed('protected'),
+  listed('roles'),
+  listed('runtime'),
+  listed('sandbox'),
+  listed('scopes'),
+  listed('security level'),
+  listed('service'),
+  listed('sinks'),
+  listed('spool'),
+  listed('standing'),
+  listed('state'),
+  listed('store'),
+  listed('tiers'),
+  listed('undo'),
+  listed('windows'),
+  listed('witness'),
+]);
+
+const clusterTopic = /^cluster (\S+)(?: (endpoint|ssh|token|pin)(?: (.+))?)?$/;
+
+/** What a finding is about. */
+export function topicOf({ topic }: Pick<Finding, 'topic'>): string {
+  const [, cluster, part, which = ''] = clusterTopic.exec(topic) ?? [];
+  if (cluster === undefined) return topics.has(topic) ? saidWords(topic) : topic;
+  const parts: Readonly<Record<string, string>> = {
+    endpoint: t('endpoint {0}', which),
+    ssh: `ssh ${which}`,
+    token: t('token'),
+    pin: t('pin'),
+  };
+  return [t('cluster {0}', cluster), ...(part === undefined ? [] : [parts[part]])].join(' ');
 }
 
 /** What was found, and what to do about it. */

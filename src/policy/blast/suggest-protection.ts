@@ -1,5 +1,7 @@
 /** What a person would probably want protected before agents touch anything: what others depend on, and what this program runs on. Pure. */
+
 import { canonicalAddress } from '#kernel/address';
+import { joined, type Message, plural, say } from '#kernel/text/message';
 import type { RadiusFacts, RadiusGuest } from './blast-radius.ts';
 
 export interface Suggestion {
@@ -7,7 +9,7 @@ export interface Suggestion {
   /** The guest's number, or the node's name. */
   readonly name: string;
   /** For people: `is the gateway of 3 guests`. */
-  readonly why: string;
+  readonly why: Message;
 }
 
 /** Names that people give to what everything else goes through. */
@@ -35,13 +37,13 @@ export function suggestProtection(
     const whys = [
       ...isMine(guest.addresses, nameOf(guest.vmid), guest.uuid),
       ...roles(guest.addresses, guest, facts),
-      ...(telling.test(nameOf(guest.vmid) ?? '') ? ['is named as one that others depend on'] : []),
+      ...(telling.test(nameOf(guest.vmid) ?? '') ? [say`is named as one that others depend on`] : []),
     ];
-    return whys.length === 0 ? [] : [{ kind: 'guest', name: String(guest.vmid), why: whys.join(', ') }];
+    return whys.length === 0 ? [] : [{ kind: 'guest', name: String(guest.vmid), why: joined(whys) }];
   });
   const nodes = facts.nodes.flatMap((node): Suggestion[] => {
     const whys = [...isMine(node.addresses, node.node), ...roles(node.addresses, undefined, facts)];
-    return whys.length === 0 ? [] : [{ kind: 'node', name: node.node, why: whys.join(', ') }];
+    return whys.length === 0 ? [] : [{ kind: 'node', name: node.node, why: joined(whys) }];
   });
   return [...guests.toSorted((a, b) => Number(a.name) - Number(b.name)), ...nodes];
 }
@@ -50,25 +52,25 @@ export function suggestProtection(
 function ownWords(
   { name: own, ids }: OwnMachine,
   { isAt, name, uuid }: { readonly isAt: boolean; readonly name: string | undefined; readonly uuid: string | undefined },
-): readonly string[] {
-  if (isAt) return ['is the machine that this runs on'];
-  if (uuid !== undefined && ids.includes(uuid)) return ['has the machine id of the machine that this runs on'];
-  return own !== '' && name?.split('.')[0]?.toLowerCase() === own.toLowerCase() ? ['has the name of the machine that this runs on'] : [];
+): readonly Message[] {
+  if (isAt) return [say`is the machine that this runs on`];
+  if (uuid !== undefined && ids.includes(uuid)) return [say`has the machine id of the machine that this runs on`];
+  return own !== '' && name?.split('.')[0]?.toLowerCase() === own.toLowerCase() ? [say`has the name of the machine that this runs on`] : [];
 }
 
-function roles(addresses: readonly string[], self: RadiusGuest | undefined, facts: RadiusFacts): readonly string[] {
+function roles(addresses: readonly string[], self: RadiusGuest | undefined, facts: RadiusFacts): readonly Message[] {
   const serves = (named: readonly string[]) => named.some((address) => addresses.includes(address));
   const others = facts.guests.filter(({ vmid }) => vmid !== self?.vmid);
   const gateway = others.filter(({ gateways }) => serves(gateways)).length;
   const dns = others.filter(({ resolvers }) => serves(resolvers)).length;
   const storages = facts.storages.filter(({ servers }) => serves(servers)).map(({ storage }) => `\`${storage}\``);
   return [
-    ...(gateway === 0 ? [] : [`is the gateway of ${guestsInWords(gateway)}`]),
-    ...(dns === 0 ? [] : [`is a DNS server of ${guestsInWords(dns)}`]),
-    ...(storages.length === 0 ? [] : [`serves the storage ${storages.join(', ')}`]),
+    ...(gateway === 0 ? [] : [say`is the gateway of ${guestsInWords(gateway)}`]),
+    ...(dns === 0 ? [] : [say`is a DNS server of ${guestsInWords(dns)}`]),
+    ...(storages.length === 0 ? [] : [say`serves the storage ${storages.join(', ')}`]),
   ];
 }
 
-function guestsInWords(count: number): string {
-  return count === 1 ? '1 guest' : `${count} guests`;
+function guestsInWords(count: number): Message {
+  return plural(count, say`1 guest`, say`${count} guests`);
 }

@@ -43,8 +43,11 @@ export function decideAgentShell(text: string, through: boolean, { userRules, mo
 }
 
 function instead(text: string, ownPrograms: AgentShellGround['ownPrograms']): Decision {
-  const why = 'the agent’s own shell is outside the sandbox, so nothing but `banksman run` runs there';
-  return deny('USE_BANKSMAN_RUN', `${why}; make the same call with this command: ${runLine(text, ownPrograms)}`, ['agent.own-shell']);
+  return deny(
+    'USE_BANKSMAN_RUN',
+    say`the agent’s own shell is outside the sandbox, so nothing but \`banksman run\` runs there; make the same call with this command: ${runLine(text, ownPrograms)}`,
+    ['agent.own-shell'],
+  );
 }
 
 /** Shown where it is short enough to be repeated as it stands. */

@@ -41,7 +41,8 @@ export function decideCommand(command: CommandResource, { userRules, view }: Com
 export function strictWords(text: string, rules: readonly UserRule[]): readonly Decision[] {
   const { commands, whole } = readCommands(text);
   const own = commands.map(peoplesVerb).find((verb) => verb !== undefined);
-  if (own !== undefined) return [deny('COMMAND_BLOCKED', `\`banksman ${own}\` is for people, not for agents`, ['workspace.own-command'])];
+  if (own !== undefined)
+    return [deny('COMMAND_BLOCKED', say`\`banksman ${own}\` is for people, not for agents`, ['workspace.own-command'])];
   return rules.flatMap((rule) => strictRule(rule, commands, whole));
 }
 
@@ -74,7 +75,7 @@ export function hiddenCharacter(text: string): Decision | undefined {
   let offset = 0;
   while (text.charAt(offset) === plain.charAt(offset)) offset += 1;
   const code = (text.codePointAt(offset) ?? 0).toString(16).toUpperCase().padStart(4, '0');
-  return deny('COMMAND_BLOCKED', `refused at character ${offset + 1}: U+${code}, which hides something from a person who reads it`, [
+  return deny('COMMAND_BLOCKED', say`refused at character ${offset + 1}: U+${code}, which hides something from a person who reads it`, [
     'workspace.hidden-character',
   ]);
 }

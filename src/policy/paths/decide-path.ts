@@ -3,7 +3,7 @@
 import { allow, ask, type Decision, deny } from '#kernel/decision';
 import type { Change } from '#kernel/effects';
 import type { PathFact, PathFacts, Segments } from '#kernel/ports/path-facts';
-import { asListed, say } from '#kernel/text/message';
+import { asListed, type Message, say } from '#kernel/text/message';
 import { judgeChange } from '../effects/judge-change.ts';
 import { type Ground, locatePath } from './locate-path.ts';
 import { isSecretPath } from './secret-files.ts';
@@ -27,7 +27,7 @@ export const maxFileBytes = 50 * 1024 * 1024;
 export function decidePath(path: string, use: PathUse, view: WorkspaceView): Decision {
   const { ground, facts } = view;
   const located = locatePath(path, ground);
-  if (!located.ok) return deny(located.code, `${located.message}; name a path in the workspace`, ['path.text']);
+  if (!located.ok) return deny(located.code, say`${asListed(located.message)}; name a path in the workspace`, ['path.text']);
   // SECURITY: `link/../x` is `x` to us and beside the link's target to the kernel; where that is outside, it is refused.
   const byKernel = located.raw.includes('..') ? facts.look(located.raw) : undefined;
   if (byKernel?.kind === 'outside') return leadsOutside;
@@ -41,9 +41,9 @@ export function decidePath(path: string, use: PathUse, view: WorkspaceView): Dec
 
 const leadsOutside = deny('SYMLINK_OUTSIDE_WORKSPACE', 'a link on the way leads outside the workspace', ['path.links']);
 
-const unreadableWords: Readonly<Record<string, string>> = {
-  ENOTDIR: 'a part of it is a file and no directory (ENOTDIR)',
-  EACCES: 'this user may not (EACCES)',
+const unreadableWords: Readonly<Record<string, Message>> = {
+  ENOTDIR: say`a part of it is a file and no directory (ENOTDIR)`,
+  EACCES: say`this user may not (EACCES)`,
 };
 
 function refuseByFact(fact: PathFact, use: PathUse): Decision | undefined {
@@ -53,7 +53,7 @@ function refuseByFact(fact: PathFact, use: PathUse): Decision | undefined {
     case 'loop':
       return deny('SYMLINK_LOOP', 'the links on the way form a circle', ['path.links']);
     case 'unreadable':
-      return deny('PATH_UNREADABLE', `the path cannot be looked at: ${unreadableWords[fact.reason] ?? fact.reason}`, ['path.facts']);
+      return deny('PATH_UNREADABLE', say`the path cannot be looked at: ${unreadableWords[fact.reason] ?? fact.reason}`, ['path.facts']);
     case 'special':
       return deny('NOT_A_REGULAR_FILE', 'this is a device, socket or pipe', ['path.type']);
     case 'directory':
@@ -70,7 +70,7 @@ function refuseFile(size: number, use: PathUse): Decision | undefined {
   if (use === 'write' || size <= maxFileBytes) return undefined;
   return deny(
     'FILE_TOO_LARGE',
-    `the file has ${size} bytes, more than ${maxFileBytes}; look at a part of it with run_command, for example \`tail\``,
+    say`the file has ${size} bytes, more than ${maxFileBytes}; look at a part of it with run_command, for example \`tail\``,
     ['path.size'],
   );
 }

@@ -2,7 +2,7 @@
 
 import { type Agent, osUserOf } from '#kernel/agent';
 import { allow, type Decision, deny } from '#kernel/decision';
-import { english } from '#kernel/text/message';
+import { joined, type Message, say } from '#kernel/text/message';
 import { type Impact, impacts, impactWords } from '#kernel/tiers';
 import { asAgreed, matchesPattern, misfitOf, type Selectable, type Selector, selectorInWords } from './selector.ts';
 
@@ -61,7 +61,7 @@ export function decideScopes(agent: Pick<Agent, 'id' | 'host'>, scopes: readonly
     const decision = refusedBy(scope, call);
     if (decision !== undefined) return decision;
   }
-  const words = own.length === 0 ? 'no scope limits this agent' : `it is within ${own.map(({ name }) => `scope \`${name}\``).join(', ')}`;
+  const words = own.length === 0 ? 'no scope limits this agent' : say`it is within ${joined(own.map(nameOf))}`;
   return allow(own.length === 0 ? 'no_scope' : 'in_scope', words, own.map(ruleOf));
 }
 
@@ -78,7 +78,7 @@ function tooBad(scope: Scope, { impact }: ScopedCall): Decision | undefined {
   if (scope.impact === undefined || impacts.indexOf(impact) <= impacts.indexOf(scope.impact)) return undefined;
   return refuse(
     'out_of_scope',
-    `what is ${impact} (it ${english(impactWords[impact])}) is more than ${nameOf(scope)} lets its agents do: at most ${scope.impact}`,
+    say`what is ${impact} (it ${impactWords[impact]}) is more than ${nameOf(scope)} lets its agents do: at most ${scope.impact}`,
     scope,
   );
 }
@@ -97,7 +97,7 @@ function notIn(scope: Scope, { changed, places }: ScopedCall): Decision | undefi
       if (found !== undefined)
         return refuse(
           'out_of_scope',
-          `${thing.words} ${found.why}${tagWords(thing, scope)}, and ${nameOf(scope)} is for ${selectorInWords(only)}`,
+          say`${thing.words} ${found.why}${tagWords(thing, scope)}, and ${nameOf(scope)} is for ${selectorInWords(only)}`,
           scope,
         );
     }
@@ -106,21 +106,21 @@ function notIn(scope: Scope, { changed, places }: ScopedCall): Decision | undefi
 }
 
 /** What a scope allows by a tag is allowed no more without it, whoever took it, and not yet by one that nobody agreed to. */
-function tagWords({ vmid, lost, gained, brought }: Selectable, { only = {}, except = [], admits = [] }: Scope): string {
+function tagWords({ vmid, lost, gained, brought }: Selectable, { only = {}, except = [], admits = [] }: Scope): Message | string {
   const isAmong = (guests: readonly number[]) => vmid !== null && guests.includes(vmid);
   const ofScope = (tags: readonly string[] = []) => tags.find((one) => only.tags?.includes(one));
   const given = isAmong(admits) ? undefined : ofScope(gained);
   if (given !== undefined) return givenWords(given, brought?.includes(given) === true);
   const taken = isAmong(except) ? undefined : ofScope(lost);
-  return taken === undefined ? '' : ` (it lost the tag \`${taken}\`, which somebody took away outside of Banksman)`;
+  return taken === undefined ? '' : say` (it lost the tag \`${taken}\`, which somebody took away outside of Banksman)`;
 }
 
 /** @param isOwn an agent's clone or restore brings it, which is under way, or of which nobody saw a good end */
-function givenWords(tag: string, isOwn: boolean): string {
-  const admit = 'a person writes the guest into `admits` of the scope';
+function givenWords(tag: string, isOwn: boolean): Message {
+  const admit = say`a person writes the guest into \`admits\` of the scope`;
   return isOwn
-    ? ` (it has the tag \`${tag}\` of what an agent makes or made it of, which counts once that is seen to have ended well, or ${admit})`
-    : ` (somebody gave it the tag \`${tag}\` outside of Banksman, which counts once ${admit})`;
+    ? say` (it has the tag \`${tag}\` of what an agent makes or made it of, which counts once that is seen to have ended well, or ${admit})`
+    : say` (somebody gave it the tag \`${tag}\` outside of Banksman, which counts once ${admit})`;
 }
 
 /** How many changes the agents of a scope have made. */
@@ -139,27 +139,27 @@ function usedUp(scope: Scope, { spent }: ScopedCall): Decision | undefined {
   const { changesPerDay: budget } = scope;
   const used = budget === undefined ? 0 : spentOf(scope, spent);
   if (budget === undefined || used < budget) return undefined;
-  return refuse('over_budget', `${used} of ${budget} changes in 24 hours are made, and ${nameOf(scope)} allows no more`, scope);
+  return refuse('over_budget', say`${used} of ${budget} changes in 24 hours are made, and ${nameOf(scope)} allows no more`, scope);
 }
 
-function nameOf({ name }: Scope): string {
-  return `scope \`${name}\``;
+function nameOf({ name }: Pick<Scope, 'name'>): Message {
+  return say`scope \`${name}\``;
 }
 
 function ruleOf({ name }: Scope): string {
   return `scopes.${name}`;
 }
 
-function refuse(code: string, why: string, scope: Scope): Decision {
-  return deny(code, `${why}; the reason given: ${scope.reason}`, [ruleOf(scope)]);
+function refuse(code: string, why: Message, scope: Scope): Decision {
+  return deny(code, say`${why}; the reason given: ${scope.reason}`, [ruleOf(scope)]);
 }
 
 /** For people and for the agent itself. */
-export function scopeInWords(scope: Scope, spent: ReadonlyMap<string, number>): string {
+export function scopeInWords(scope: Scope, spent: ReadonlyMap<string, number>): Message {
   const parts = [
-    ...(scope.only === undefined ? [] : [`only ${selectorInWords(scope.only)}`]),
-    ...(scope.impact === undefined ? [] : [`at most ${scope.impact}`]),
-    ...(scope.changesPerDay === undefined ? [] : [`${spentOf(scope, spent)} of ${scope.changesPerDay} changes made in 24 hours`]),
+    ...(scope.only === undefined ? [] : [say`only ${selectorInWords(scope.only)}`]),
+    ...(scope.impact === undefined ? [] : [say`at most ${scope.impact}`]),
+    ...(scope.changesPerDay === undefined ? [] : [say`${spentOf(scope, spent)} of ${scope.changesPerDay} changes made in 24 hours`]),
   ];
-  return `${nameOf(scope)}: ${parts.join(', ') || 'no limits'}; the reason given: ${scope.reason}`;
+  return say`${nameOf(scope)}: ${parts.length === 0 ? say`no limits` : joined(parts)}; the reason given: ${scope.reason}`;
 }

@@ -3,6 +3,8 @@
  * SECURITY: what is not known is neither in nor out: who allows takes it for out, who forbids for in.
  */
 
+import { type Message, plural, say } from '#kernel/text/message';
+
 /** Each list that is there narrows, and one of its entries has to fit; absent: any. Names and clusters may hold `*` and `?`. */
 export interface Selector {
   readonly clusters?: readonly string[];
@@ -54,7 +56,7 @@ export type Fit = 'in' | 'out' | 'unknown';
 export interface Misfit {
   readonly fit: 'out' | 'unknown';
   /** For people: `is in pool prod`, `its pool cannot be seen`. */
-  readonly why: string;
+  readonly why: Message;
 }
 
 export function misfitOf(selector: Selector, thing: Selectable): Misfit | undefined {
@@ -67,21 +69,24 @@ export function fits(selector: Selector, thing: Selectable): Fit {
 }
 
 /** `tags staging or test, pool dev`, for people. */
-export function selectorInWords(selector: Selector): string {
+export function selectorInWords(selector: Selector): Message {
   const parts = (Object.keys(words) as (keyof Selector)[]).flatMap((key) => {
     const list = selector[key];
-    return list === undefined ? [] : [`${words[key]} ${list.map((entry) => `\`${entry}\``).join(' or ') || 'nothing'}`];
+    if (list === undefined) return [];
+    const [first, ...rest] = list.map((entry): Message => say`\`${entry}\``);
+    return [say`${words[key]} ${first === undefined ? say`nothing` : rest.reduce((all, one) => say`${all} or ${one}`, first)}`];
   });
-  return parts.join(' and ') || 'anything';
+  const [first, ...rest] = parts;
+  return first === undefined ? say`anything` : rest.reduce((all, one) => say`${all} and ${one}`, first);
 }
 
-const words: Readonly<Record<keyof Selector, string>> = {
-  clusters: 'cluster',
-  guests: 'guest',
-  tags: 'tag',
-  pools: 'pool',
-  nodes: 'node',
-  names: 'name',
+const words: Readonly<Record<keyof Selector, Message>> = {
+  clusters: say`cluster`,
+  guests: say`guest`,
+  tags: say`tag`,
+  pools: say`pool`,
+  nodes: say`node`,
+  names: say`name`,
 };
 
 type Dimension = (selector: Selector, thing: Selectable) => Misfit | undefined;
@@ -91,52 +96,53 @@ const dimensions: readonly Dimension[] = [
     misfit(
       clusters,
       clusters?.some((pattern) => matchesPattern(pattern, cluster)),
-      `is of cluster \`${cluster}\``,
+      say`is of cluster \`${cluster}\``,
     ),
   ({ guests }, { vmid }) =>
-    misfit(guests, vmid !== null && guests?.includes(vmid), vmid === null ? 'is no guest' : `has the number ${vmid}`),
+    misfit(guests, vmid !== null && guests?.includes(vmid), vmid === null ? say`is no guest` : say`has the number ${vmid}`),
   ({ nodes }, { node }) =>
     node === undefined
-      ? misfit(nodes, undefined, 'its node is not known')
+      ? misfit(nodes, undefined, say`its node is not known`)
       : misfit(
           nodes,
           node !== null && nodes?.some((entry) => sameName(entry, node)),
-          node === null ? 'is on no node' : `is on \`${node}\``,
+          node === null ? say`is on no node` : say`is on \`${node}\``,
         ),
   ({ tags }, thing) =>
     thing.tags === undefined
-      ? misfit(tags, undefined, 'its tags are not known')
+      ? misfit(tags, undefined, say`its tags are not known`)
       : misfit(
           tags,
           tags?.some((tag) => thing.tags?.includes(tag)),
-          thing.tags.length === 0 ? 'has no tags' : `has only ${listed(thing.tags)}`,
+          thing.tags.length === 0 ? say`has no tags` : say`has only ${tagsInWords(thing.tags)}`,
         ),
   ({ pools }, { pool }) =>
     pool === undefined
-      ? misfit(pools, undefined, 'the token cannot see which pool it is in (`Pool.Audit` on /pool)')
+      ? misfit(pools, undefined, say`the token cannot see which pool it is in (\`Pool.Audit\` on /pool)`)
       : misfit(
           pools,
           pool !== null && pools?.some((entry) => isInPool(pool, entry)),
-          pool === null ? 'is in no pool' : `is in pool \`${pool}\``,
+          pool === null ? say`is in no pool` : say`is in pool \`${pool}\``,
         ),
   ({ names }, { name }) =>
     name === undefined
-      ? misfit(names, undefined, 'its name is not known')
+      ? misfit(names, undefined, say`its name is not known`)
       : misfit(
           names,
           name !== null && names?.some((pattern) => matchesPattern(pattern, name)),
-          name === null ? 'has no name' : `is named \`${name}\``,
+          name === null ? say`has no name` : say`is named \`${name}\``,
         ),
 ];
 
 /** @param isIn undefined where nobody knows */
-function misfit(list: readonly unknown[] | undefined, isIn: boolean | undefined, why: string): Misfit | undefined {
+function misfit(list: readonly unknown[] | undefined, isIn: boolean | undefined, why: Message): Misfit | undefined {
   if (list === undefined || isIn === true) return undefined;
   return { fit: isIn === undefined ? 'unknown' : 'out', why };
 }
 
-function listed(tags: readonly string[]): string {
-  return `tag${tags.length === 1 ? '' : 's'} ${tags.map((tag) => `\`${tag}\``).join(', ')}`;
+function tagsInWords(tags: readonly string[]): Message {
+  const all = tags.map((tag) => `\`${tag}\``).join(', ');
+  return plural(tags.length, say`tag ${all}`, say`tags ${all}`);
 }
 
 function isInPool(pool: string, entry: string): boolean {
@@ -175,7 +181,7 @@ export interface GuestFacts {
 
 export interface SelectedGuest {
   readonly rule: string;
-  readonly why: string;
+  readonly why: Message;
 }
 
 /** SECURITY: a guest of which pool or name cannot be seen may be the very one. */
@@ -187,19 +193,19 @@ export function selectedGuests(
   for (const { vmid, pool, name } of guests) {
     const inPool = pool === null ? undefined : pools.find((entry) => pool === undefined || isInPool(pool, entry));
     const named = names.find((pattern) => name === undefined || matchesPattern(pattern, name));
-    if (inPool !== undefined) selected.set(vmid, { rule: `protected.pools:${inPool}`, why: poolWords(vmid, pool, inPool) });
+    if (inPool !== undefined) selected.set(vmid, { rule: `protected.pools:${inPool}`, why: poolWords(vmid, pool ?? undefined, inPool) });
     else if (named !== undefined) selected.set(vmid, { rule: `protected.names:${named}`, why: nameWords(vmid, name, named) });
   }
   return selected;
 }
 
-function poolWords(vmid: number, pool: string | null | undefined, entry: string): string {
+function poolWords(vmid: number, pool: string | undefined, entry: string): Message {
   if (pool === undefined)
-    return `guest ${vmid} may be in the protected pool \`${entry}\`: the token cannot see which pool it is in (\`Pool.Audit\` on /pool)`;
-  return `guest ${vmid} is in pool \`${pool}\`, which is protected`;
+    return say`guest ${vmid} may be in the protected pool \`${entry}\`: the token cannot see which pool it is in (\`Pool.Audit\` on /pool)`;
+  return say`guest ${vmid} is in pool \`${pool}\`, which is protected`;
 }
 
-function nameWords(vmid: number, name: string | undefined, pattern: string): string {
-  if (name === undefined) return `guest ${vmid} may be one that \`${pattern}\` protects: its name is not known`;
-  return `guest ${vmid} is named \`${name}\`, which \`${pattern}\` protects`;
+function nameWords(vmid: number, name: string | undefined, pattern: string): Message {
+  if (name === undefined) return say`guest ${vmid} may be one that \`${pattern}\` protects: its name is not known`;
+  return say`guest ${vmid} is named \`${name}\`, which \`${pattern}\` protects`;
 }

@@ -1,5 +1,7 @@
 /** Freeze windows, in which nothing that changes a cluster runs, and maintenance windows, outside of which it does not. Pure: the moment is handed in. */
+
 import { allow, type Decision, deny } from '#kernel/decision';
+import { type Message, say } from '#kernel/text/message';
 import { type Day, dayOf, everOccurs, type ParsedRecurrence, parseRecurrence, type Recurrence } from './recurrence.ts';
 import { asBefore, fits, type Selectable, type Selector, selectorInWords } from './selector.ts';
 
@@ -55,7 +57,8 @@ export function decideWindows(windows: readonly TimeWindow[], things: readonly S
       window.only === undefined ? undefined : things.find((thing) => fits(window.only ?? {}, asBefore(thing, window.except)) !== 'out');
     if (window.only !== undefined && about === undefined) continue;
     const open = openUntil(window, now);
-    const what = about === undefined ? 'nothing that changes a cluster' : `nothing that changes ${about.words}${lostWords(about, window)}`;
+    const what =
+      about === undefined ? say`nothing that changes a cluster` : say`nothing that changes ${about.words}${lostWords(about, window)}`;
     if (window.kind === 'freeze' && open !== undefined) return frozen(window, what, open);
     if (window.kind === 'maintenance' && open === undefined) return outside(window, what, now);
   }
@@ -79,26 +82,28 @@ function closing(window: TimeWindow, now: number, until: number): number | undef
   return at;
 }
 
-function lostWords(thing: Selectable, { only = {} }: TimeWindow): string {
+function lostWords(thing: Selectable, { only = {} }: TimeWindow): Message | string {
   if (fits(only, thing) !== 'out') return '';
-  return ` (it lost the tag \`${thing.lost?.find((tag) => only.tags?.includes(tag)) ?? ''}\` without a person’s consent; who means that writes it into \`except\` of the window)`;
+  return say` (it lost the tag \`${thing.lost?.find((tag) => only.tags?.includes(tag)) ?? ''}\` without a person’s consent; who means that writes it into \`except\` of the window)`;
 }
 
 const noWindow = allow('no_window', 'no freeze or maintenance window holds it now');
 
-function frozen(window: TimeWindow, what: string, until: number): Decision {
-  return deny('frozen', `${what} runs until ${wallClock(until, window.zone)}: ${nameOf(window)}`, [ruleOf(window)]);
+function frozen(window: TimeWindow, what: Message, until: number): Decision {
+  return deny('frozen', say`${what} runs until ${wallClock(until, window.zone)}: ${nameOf(window)}`, [ruleOf(window)]);
 }
 
-function outside(window: TimeWindow, what: string, now: number): Decision {
+function outside(window: TimeWindow, what: Message, now: number): Decision {
   const next = nextOpening(window, now);
   const when =
-    next === undefined ? 'which does not open again in the next nine years' : `which opens next at ${wallClock(next, window.zone)}`;
-  return deny('outside_maintenance', `${what} runs outside of a maintenance window, ${when}: ${nameOf(window)}`, [ruleOf(window)]);
+    next === undefined ? say`which does not open again in the next nine years` : say`which opens next at ${wallClock(next, window.zone)}`;
+  return deny('outside_maintenance', say`${what} runs outside of a maintenance window, ${when}: ${nameOf(window)}`, [ruleOf(window)]);
 }
 
-function nameOf({ name, kind, reason }: TimeWindow): string {
-  return `${kind} window \`${name}\`; the reason given: ${reason}`;
+function nameOf({ name, kind, reason }: TimeWindow): Message {
+  return kind === 'freeze'
+    ? say`freeze window \`${name}\`; the reason given: ${reason}`
+    : say`maintenance window \`${name}\`; the reason given: ${reason}`;
 }
 
 function ruleOf({ name }: TimeWindow): string {
@@ -106,14 +111,17 @@ function ruleOf({ name }: TimeWindow): string {
 }
 
 /** For people: what each window says now. */
-export function windowsInWords(windows: readonly TimeWindow[], now: number): readonly { readonly open: boolean; readonly words: string }[] {
+export function windowsInWords(
+  windows: readonly TimeWindow[],
+  now: number,
+): readonly { readonly open: boolean; readonly words: Message }[] {
   return windows.map((window) => {
     const open = openUntil(window, now);
     const next = open === undefined ? nextOpening(window, now) : undefined;
-    const about = window.only === undefined ? 'every change of a cluster' : selectorInWords(window.only);
-    const opens = next === undefined ? 'does not open again in the next nine years' : `opens at ${wallClock(next, window.zone)}`;
-    const when = open === undefined ? opens : `open until ${wallClock(open, window.zone)}`;
-    return { open: open !== undefined, words: `${nameOf(window)}; for ${about}; ${when}` };
+    const about = window.only === undefined ? say`every change of a cluster` : selectorInWords(window.only);
+    const opens = next === undefined ? say`does not open again in the next nine years` : say`opens at ${wallClock(next, window.zone)}`;
+    const when = open === undefined ? opens : say`open until ${wallClock(open, window.zone)}`;
+    return { open: open !== undefined, words: say`${nameOf(window)}; for ${about}; ${when}` };
   });
 }
 

@@ -41,7 +41,7 @@ it('suggests to protect what others depend on, until it is', async () => {
     const app = await world.open({ protected: list });
     return (await app.doctor(never)).filter(({ message }) => message.endsWith('and is not protected'));
   };
-  expect(await suggested({})).toEqual([
+  expect(await suggested({})).toMatchObject([
     {
       ...{ topic: 'protected', state: 'warning' },
       message: 'guest 200 (dns) of `demo` is a DNS server of 1 guest, is named as one that others depend on, and is not protected',

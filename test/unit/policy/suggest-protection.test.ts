@@ -1,11 +1,15 @@
 import { expect, it } from 'vitest';
+import { english } from '#kernel/text/message';
 import type { RadiusFacts, RadiusGuest } from '#policy/blast/blast-radius';
-import { suggestProtection } from '#policy/blast/suggest-protection';
+import { type OwnMachine, suggestProtection } from '#policy/blast/suggest-protection';
 
 const guest = (vmid: number, more: Partial<RadiusGuest> = {}): RadiusGuest => ({
   ...{ vmid, node: 'pve', running: true, memory: 1, ha: false, addresses: [], gateways: [], resolvers: [], storages: [] },
   ...more,
 });
+
+const suggested = (facts: RadiusFacts, own: OwnMachine, names: ReadonlyMap<number, string>) =>
+  suggestProtection(facts, own, (vmid) => names.get(vmid)).map((one) => ({ ...one, why: english(one.why) }));
 
 it('suggests what others depend on, what this runs on, and what is named like it, each with all of its reasons', () => {
   const facts: RadiusFacts = {
@@ -28,7 +32,7 @@ it('suggests what others depend on, what this runs on, and what is named like it
     [103, 'home-vpn-1'],
     [104, 'dnsmasq-docs'],
   ]);
-  expect(suggestProtection(facts, { addresses: ['10.0.0.77', 'fe80::1%eth0'], name: '', ids: [] }, (vmid) => names.get(vmid))).toEqual([
+  expect(suggested(facts, { addresses: ['10.0.0.77', 'fe80::1%eth0'], name: '', ids: [] }, names)).toEqual([
     { kind: 'guest', name: '100', why: 'is a DNS server of 1 guest' },
     { kind: 'guest', name: '102', why: 'is the machine that this runs on' },
     { kind: 'guest', name: '103', why: 'is named as one that others depend on' },
@@ -49,7 +53,7 @@ it('finds the machine that this runs on by its name and its machine id, too', ()
     [102, 'Ops.lan'],
     [103, 'ops-2'],
   ]);
-  const found = (name: string) => suggestProtection(facts, { addresses: [], name, ids: [id] }, (vmid) => names.get(vmid));
+  const found = (name: string) => suggested(facts, { addresses: [], name, ids: [id] }, names);
   expect(found('ops')).toEqual([
     { kind: 'guest', name: '100', why: 'has the machine id of the machine that this runs on' },
     { kind: 'guest', name: '102', why: 'has the name of the machine that this runs on' },

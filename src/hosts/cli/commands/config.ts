@@ -2,10 +2,12 @@
  * `banksman config show|agree|protect|schema`: what of the machine's configuration waits for a person, agreeing to it, what it should
  * protect, and what may stand in it.
  */
+
 import { addProtected } from '#app/config/config-file';
 import { defaultConfigFile } from '#app/config/paths';
 import type { App, ConfigAgreement, ProtectionSuggestion } from '#kernel/app';
 import { Fault } from '#kernel/errors';
+import { english } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import { badUsage, type CommandOptions, noSuchVerb, operands } from '../command-line.ts';
 import { printError, printJson, printText } from '../output.ts';
@@ -45,7 +47,7 @@ function found(word: string, suggested: readonly ProtectionSuggestion[]): Protec
 }
 
 function inWords({ cluster, kind, name, called, why }: ProtectionSuggestion): string {
-  return showPlainly(`${kind}:${name}${called === undefined ? '' : ` (${called})`} of ${cluster} ${why}`, 300);
+  return showPlainly(`${kind}:${name}${called === undefined ? '' : ` (${called})`} of ${cluster} ${english(why)}`, 300);
 }
 
 /** In ms. */

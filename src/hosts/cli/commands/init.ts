@@ -248,5 +248,5 @@ async function protect(
 }
 
 function inWords({ kind, name, called, why }: ProtectionSuggestion): string {
-  return showPlainly(`${kind} ${name}${called === undefined ? '' : ` (${called})`} ${why}`, 300);
+  return showPlainly(`${kind} ${name}${called === undefined ? '' : ` (${called})`} ${english(why)}`, 300);
 }

@@ -24,12 +24,21 @@ export async function runPolicy([verb, ...words]: readonly string[], options: Co
     options,
     async (app) => {
       const explanation = await app.explain({ tool, input, agent: agentOf(options, app.config.defaultModelTier), ...level });
-      if (options.json) printJson(explanation);
+      if (options.json) printJson(inEnglish(explanation));
       else printText(forPeople(explanation));
       return exitStatus[explanation.status];
     },
     looking,
   );
+}
+
+/** Programs get the English alone. */
+function inEnglish({ decision, stages, ...explanation }: Explanation) {
+  const plain = (one: Explanation['decision']) => {
+    const { words: _words, ...rest } = one;
+    return rest;
+  };
+  return { ...explanation, decision: plain(decision), stages: stages.map((entry) => ({ ...entry, decision: plain(entry.decision) })) };
 }
 
 function levelIn({ level }: CommandOptions): { readonly level?: SecurityLevel } {

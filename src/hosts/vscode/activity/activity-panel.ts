@@ -110,7 +110,7 @@ function narrowed(filter: CallFilter, words: Readonly<Record<string, unknown>>):
 /** What the policy says of the same call now. */
 async function explained(app: App, call: ActivityCall): Promise<string> {
   const { decision, status, stages } = await explainAgain(app, call, workspaceRestriction());
-  const lines = stages.map(({ stage, decision: one }) => `${stage}: ${one.effect}, ${one.reason} (${one.code})`);
+  const lines = stages.map(({ stage, decision: one }) => `${stage}: ${one.effect}, ${reasonWords(one)} (${one.code})`);
   return [t('Now it would end as: {0}. {1}', status, reasonWords(decision)), '', ...lines].join('\n');
 }
 

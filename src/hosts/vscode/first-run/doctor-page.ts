@@ -2,7 +2,7 @@
 
 import type { Finding } from '#kernel/app';
 import { Html, html, nothing } from '#kernel/text/html';
-import { findingTexts } from '../fault-words.ts';
+import { findingTexts, topicOf } from '../fault-words.ts';
 import { t } from '../l10n.ts';
 
 export const doctorParts = ['state', 'findings'] as const;
@@ -67,7 +67,7 @@ function findingTable(findings: readonly Finding[]): Html {
   const rows = findings.map(
     (
       finding,
-    ) => html`<tr><td class="${finding.state}"><span aria-hidden="true">${marks[finding.state]}</span><span class="unseen">${words[finding.state]}</span></td><th scope="row">${finding.topic}</th>
+    ) => html`<tr><td class="${finding.state}"><span aria-hidden="true">${marks[finding.state]}</span><span class="unseen">${words[finding.state]}</span></td><th scope="row">${topicOf(finding)}</th>
 <td>${withCode(findingTexts(finding).message)}${remedy(finding)}</td></tr>`,
   );
   return html`<table class="rows findings"><tbody>${rows}</tbody></table>`;

@@ -10,7 +10,7 @@ import { isJsonObject } from '#kernel/json';
 import type { Log } from '#kernel/ports/log';
 import type { AppSession } from '../app-session.ts';
 import { plainLabel } from '../commands/picks.ts';
-import { t } from '../l10n.ts';
+import { inWords, t } from '../l10n.ts';
 import { loadParts } from '../load-parts.ts';
 import { notify } from '../notify.ts';
 
@@ -72,7 +72,7 @@ export function suggestionRow(suggestion: ProtectionSuggestion): SuggestionItem 
   return {
     label: plainLabel(wordsOf(suggestion)),
     description: plainLabel(suggestion.cluster),
-    detail: plainLabel(suggestion.why),
+    detail: plainLabel(inWords(suggestion.why)),
     picked: true,
     suggestion,
   };
@@ -92,7 +92,7 @@ async function choosing(found: readonly ProtectionSuggestion[]): Promise<readonl
 function wordsOf(suggestion: ProtectionSuggestion | undefined): string {
   if (suggestion === undefined) return '';
   const { kind, name, called } = suggestion;
-  return `${kind} ${name}${called === undefined ? '' : ` (${called})`}`;
+  return `${kind === 'guest' ? t('guest {0}', name) : t('node {0}', name)}${called === undefined ? '' : ` (${called})`}`;
 }
 
 /** Of these clusters it is not offered again. */

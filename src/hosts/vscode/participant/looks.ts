@@ -9,7 +9,7 @@ import { isJsonObject, type JsonObject } from '#kernel/json';
 import { clockTime, showPlainly } from '#kernel/text/text';
 import { type ActivityCall, callsIn, explainAgain } from '../activity/calls.ts';
 import { participantLabel } from '../contributes/participant.ts';
-import { faultTexts, findingTexts, reasonWords, saidWords } from '../fault-words.ts';
+import { faultTexts, findingTexts, reasonWords, saidWords, topicOf } from '../fault-words.ts';
 import { doctorOfWindow } from '../hooks/agent-standing.ts';
 import { inWords, t } from '../l10n.ts';
 import { codeSpan, escapeMarkdown } from '../markdown.ts';
@@ -95,9 +95,9 @@ export async function doctorInChat(turn: SignalledTurn, { runner: { session } }:
 }
 
 function findingWords(finding: Finding): string {
-  const { topic, state } = finding;
+  const { state } = finding;
   const { message, remedy } = findingTexts(finding);
-  const what = `$(${state === 'failed' ? 'error' : 'warning'}) **${escapeMarkdown(topic)}**: ${escapeMarkdown(message)}`;
+  const what = `$(${state === 'failed' ? 'error' : 'warning'}) **${escapeMarkdown(topicOf(finding))}**: ${escapeMarkdown(message)}`;
   return remedy === undefined ? what : `${what}  \n${t('What to do: {0}', escapeMarkdown(remedy))}`;
 }
 

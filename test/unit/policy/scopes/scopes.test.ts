@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { english } from '#kernel/text/message';
 import { decideScopes, type Scope, type ScopedCall, scopeInWords, scopesOf } from '#policy/scopes/scopes';
 import { matchesPattern, type Selectable } from '#policy/scopes/selector';
 
@@ -114,7 +115,7 @@ describe('a scope', () => {
     );
     expect(over).toMatchObject({ effect: 'deny', code: 'over_budget', reason: expect.stringMatching(/^3 of 3 changes in 24 hours/) });
     expect(decideScopes(chat, [scope({ agents: ['*'], changesPerDay: 0 })], call()).code).toBe('over_budget');
-    expect(scopeInWords(chats, new Map([['chat:a', 2]]))).toContain('2 of 3 changes made in 24 hours');
+    expect(english(scopeInWords(chats, new Map([['chat:a', 2]])))).toContain('2 of 3 changes made in 24 hours');
   });
 
   it('all that name the agent hold', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { english } from '#kernel/text/message';
 import { decideWindows, openUntil, type TimeWindow, timesFlaw, windowsInWords } from '#policy/scopes/windows';
 
 const at = (text: string) => Date.parse(text);
@@ -292,9 +293,11 @@ describe('windows', () => {
   });
 
   it('are told to people', () => {
-    expect(windowsInWords([nightly()], during)).toEqual([
-      { open: true, words: expect.stringContaining('for every change of a cluster; open until 2026-02-03T03:30') },
-    ]);
-    expect(windowsInWords([prod], after)[0]?.words).toContain('for pool `prod`; opens at 2026-02-04T02:30');
+    const told = (window: TimeWindow, now: number) =>
+      windowsInWords([window], now)
+        .map(({ open, words }) => `${open} ${english(words)}`)
+        .join();
+    expect(told(nightly(), during)).toMatch(/^true .*; for every change of a cluster; open until 2026-02-03T03:30/);
+    expect(told(prod, after)).toContain('for pool `prod`; opens at 2026-02-04T02:30');
   });
 });
