@@ -266,14 +266,29 @@ async function runByKeys(page: Page, title: string): Promise<void> {
   await page.locator('.quick-input-widget').waitFor({ state: 'hidden', timeout: 60_000 });
 }
 
-/** Goes down the list, and round from its top, until the row that says `text` has the focus. */
+/** Goes down the list until the row that says `text` has the focus; from its top again where it ends, or where a slow window let it go past. */
 async function moveTo(page: Page, text: string): Promise<void> {
   const focused = page.locator('.part.sidebar .monaco-list:focus .monaco-list-row.focused');
-  await page.keyboard.press('Home');
+  const label = async () =>
+    (await focused.count()) > 0
+      ? focused
+          .first()
+          .getAttribute('aria-label', { timeout: 2_000 })
+          .catch(() => null)
+      : null;
+  const pressed = async (key: string) => {
+    const before = await label();
+    await page.keyboard.press(key);
+    for (let tries = 0; tries < 20; tries += 1) {
+      if ((await label()) !== before) return true;
+      await page.waitForTimeout(50);
+    }
+    return false;
+  };
+  await pressed('Home');
   await waitUntil(`the row “${text}” to have the focus`, async () => {
-    if ((await focused.count()) > 0 && (await focused.first().getAttribute('aria-label'))?.startsWith(text) === true) return true;
-    await page.keyboard.press('ArrowDown');
-    await page.waitForTimeout(100);
+    if ((await label())?.startsWith(text) === true) return true;
+    if (!(await pressed('ArrowDown'))) await pressed('Home');
     return false;
   });
 }
