@@ -110,7 +110,7 @@ async function launchInCage(plan: SandboxPlan, options: CagedOptions, signal: Ab
   if (first !== undefined) await endNamespace(first);
   const ended = { ...result, networkTries: counters.tries() };
   if (result.end !== 'exit') return ended;
-  if (refusal !== undefined) throw notLaunched(`its processes could not be limited (${toFault(refusal).message})`, refusal);
+  if (refusal !== undefined) throw refused(refusal, result);
   // Only a command that was started has an exit code in bubblewrap's report.
   if (!report.hasExitCode()) throw failed(result);
   return ended;
@@ -245,6 +245,12 @@ function failed({ stderr, signal }: ChildResult<TreeLimit>): Fault {
   const said = stderr.split('\n').find((line) => line.startsWith('bwrap:')) ?? stderr.split('\n', 1)[0] ?? '';
   const why = said === '' ? `it ended${signal === undefined ? '' : ` by ${signal}`} without a word` : said;
   return notLaunched(why);
+}
+
+/** A process that ended before it could be limited (ESRCH) had a reason, which its launcher says. */
+function refused(refusal: unknown, result: ChildResult<TreeLimit>): Fault {
+  if ((refusal as NodeJS.ErrnoException).code === 'ESRCH') return failed(result);
+  return notLaunched(`its processes could not be limited (${toFault(refusal).message})`, refusal);
 }
 
 function notLaunched(why: string, cause?: unknown): Fault {

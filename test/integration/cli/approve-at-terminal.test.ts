@@ -128,9 +128,9 @@ describe('approving', () => {
       ['passphrase of approver', `${passphrase}\r`],
     ]);
     expect(approved.status).toBe(0);
-    // The command line runs nothing itself, and says so.
+    // The command line runs nothing itself, and says so; around midnight with the day.
     expect(approved.screen).toMatch(
-      /approved once: .*; no call waits for it: the agent may run it until \d\d:\d\d:\d\d, when it asks again/,
+      /approved once: .*; no call waits for it: the agent may run it until (?:\w+ \d+, )?\d\d:\d\d:\d\d, when it asks again/,
     );
     expect((await bench.call('restart_container', { vmid: 201 }, ['--state', state])).outcome).toMatchObject({
       status: 'ok',
