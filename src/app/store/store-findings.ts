@@ -1,7 +1,7 @@
 /** What `doctor` finds where the store lives: whether it takes a record, what time it has, and what people set in it. */
 
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, lstatSync, openSync, readdirSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, lstatSync, openSync, readdirSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { asOwnerNow, ownerOf } from '#files/folder-owner';
 import type { Finding, SecuritySettings } from '#kernel/app';
@@ -87,11 +87,12 @@ export function openStoreFindings(file: string): readonly Finding[] {
 /** What an earlier root left in a service's folder: its user can neither read nor write it. */
 export function foreignFindings(folder: string): readonly Finding[] {
   const owner = ownerOf(folder);
-  if (owner === undefined) return [];
+  if (owner === undefined || !existsSync(folder)) return [];
   const foreign = readdirSync(folder).filter((name) => lstatSync(path.join(folder, name), { throwIfNoEntry: false })?.uid === 0);
   if (foreign.length === 0) return [];
   const message = say`in ${folder} belong to root, and not to the service's user: ${foreign.slice(0, 10).join(', ')}`;
-  const remedy = asIs(`chown -R ${owner.uid}:${owner.gid} ${foreign.map((name) => path.join(folder, name)).join(' ')}`);
+  // SECURITY: not by their names, which that user may have given: a person pastes it as root.
+  const remedy = asIs(`chown -R ${owner.uid}:${owner.gid} ${folder}`);
   return [finding('state', 'warning', message, remedy)];
 }
 
