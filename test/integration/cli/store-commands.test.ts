@@ -109,7 +109,7 @@ async function rootBeside({ uid }: { readonly uid: number }): Promise<void> {
 
   for (const name of readdirSync(bench.state)) if (name.startsWith('banksman.db')) rmSync(join(bench.state, name));
   // As root's `doctor` left it once.
-  mkdirSync(join(bench.state, 'root-made'));
+  mkdirSync(join(bench.state, 'x; id # root-made'));
   const before = owners();
   const missing = `there is no store at ${join(bench.state, 'banksman.db')}`;
   const { stdout } = await bench.run(['doctor', '--json']);
@@ -118,8 +118,15 @@ async function rootBeside({ uid }: { readonly uid: number }): Promise<void> {
   expect(findings).toContainEqual(expect.objectContaining({ topic: 'audit', message: expect.stringContaining('it is empty now') }));
   expect(findings.map(({ message }) => message).join()).not.toContain('belongs to another user');
   expect(findings).toContainEqual(
-    expect.objectContaining({ topic: 'state', message: expect.stringMatching(/belong to root.*: root-made$/) }),
+    expect.objectContaining({
+      ...{ topic: 'state', message: expect.stringMatching(/belong to root.*: x; id # root-made$/) },
+      // Pasted by root, and the names are that user's.
+      remedy: expect.stringMatching(/^chown -R \d+:\d+ \S+$/),
+    }),
   );
+  const elsewhere = join(bench.state, 'not-there-yet');
+  expect((await bench.run(['doctor', '--state', elsewhere])).stderr).not.toContain('internal error');
+  expect(existsSync(elsewhere)).toBe(false);
   const lookers = ['approvals list', 'audit verify', 'runs list', 'config show', 'policy explain get_vms', 'audit export'];
   const said = await Promise.all(
     [...lookers, `store backup ${join(bench.folder, 'other.db')}`].map((words) => bench.run(words.split(' '))),
@@ -127,7 +134,7 @@ async function rootBeside({ uid }: { readonly uid: number }): Promise<void> {
   expect(said.map(({ stderr }) => stderr).filter((text) => !/there is no (?:store at|such file)/.test(text))).toEqual([]);
   expect(await bench.run(['sandbox', 'stats'])).toMatchObject({ status: 0 });
   expect(owners()).toEqual(before);
-  rmdirSync(join(bench.state, 'root-made'));
+  rmdirSync(join(bench.state, 'x; id # root-made'));
 
   // What changes something makes a store that the service's own user can write.
   expect(await bench.run(['pause'])).toMatchObject({ status: 0 });
