@@ -67,7 +67,7 @@ export const bundles = [
         only: [
           /^src\/hosts\/cli\/(?:main|newer-node|run|command-line|command-table|manual|output)\.ts$/,
           /^src\/app\/version\.ts$/,
-          /^src\/kernel\/(?:errors|text\/message|text\/text)\.ts$/,
+          /^src\/kernel\/(?:errors|text\/message|text\/parse-args|text\/text)\.ts$/,
         ],
       },
       {

@@ -1,6 +1,7 @@
 /** Parsing the command line: one table of options, unknown ones refused by name. */
 import { parseArgs } from 'node:util';
 import { Fault } from '#kernel/errors';
+import { whyUnparsed } from '#kernel/text/parse-args';
 import { showPlainly } from '#kernel/text/text';
 
 interface CommandLine {
@@ -119,17 +120,8 @@ export function parseCommandLine(argv: readonly string[]): CommandLine {
     });
     return { words: positionals, options: values };
   } catch (thrown) {
-    throw badUsage(thrown instanceof Error ? inOurWords(thrown) : 'bad arguments');
+    throw badUsage(whyUnparsed(thrown));
   }
-}
-
-/** Of `util.parseArgs`: its own advice is about positional arguments, which is seldom what went wrong. */
-function inOurWords({ message }: Error): string {
-  const option = /'(-[^\s']*)/.exec(message)?.[1];
-  if (option === undefined) return message;
-  if (/argument missing|argument is ambiguous/.test(message)) return `\`${option}\` needs a value`;
-  if (/does not take an argument/.test(message)) return `\`${option}\` takes no value`;
-  return `unknown option \`${option}\``;
 }
 
 /** @param next left out: whoever ran the command is sent to its usage */

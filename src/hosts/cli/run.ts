@@ -1,6 +1,7 @@
 /** The command line: finds the command, loads it, and says how it ended. */
 import { version } from '#app/version';
 import { toFault } from '#kernel/errors';
+import { emptyPlace } from '#kernel/text/parse-args';
 import { badUsage, optionsOf, parseCommandLine } from './command-line.ts';
 import { commands } from './command-table.ts';
 import { usageOf, usageOfAll } from './manual.ts';
@@ -19,6 +20,8 @@ async function runCommand(argv: readonly string[]): Promise<number> {
   const taken = optionsOf(command);
   const stray = Object.keys(options).find((option) => !taken.has(option));
   if (stray !== undefined) throw badUsage(`\`${name}\` takes no \`--${stray}\``);
+  const empty = emptyPlace(options);
+  if (empty !== undefined) throw badUsage(empty);
   const runIt = await command.load();
   return runIt(rest, options);
 }

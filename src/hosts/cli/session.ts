@@ -11,7 +11,7 @@ import { connectApp } from '#app/remote-app';
 import type { App } from '#kernel/app';
 import { Fault, toFault } from '#kernel/errors';
 import { showPlainly } from '#kernel/text/text';
-import { badUsage, type CommandOptions } from './command-line.ts';
+import type { CommandOptions } from './command-line.ts';
 import { Refusal, stderrLog } from './output.ts';
 import { withTerminal } from './terminal.ts';
 
@@ -156,15 +156,14 @@ export async function confirmed(what: string, shown: readonly string[], word: st
   );
 }
 
-/** `--state`, or where this user's state is. @throws {Fault} `bad_usage` for an empty one, which would be the current directory */
+/** `--state`, or where this user's state is. */
 export function stateDirOf({ state }: CommandOptions): string {
-  if (state === '') throw badUsage('`--state` must name a directory');
   return state ?? defaultStateDir();
 }
 
 /** Where approvers are pinned: the file that `--config` names, else the machine's own, where text given as `--config` pins nobody for good. */
 export function approverFileOf({ config }: CommandOptions): string {
-  return config === undefined || config === '' || config.trimStart().startsWith('{') ? defaultConfigFile() : resolve(config);
+  return config === undefined || config.trimStart().startsWith('{') ? defaultConfigFile() : resolve(config);
 }
 
 /** `--config` takes a file, or the JSON object itself (as `banksman demo` prints it). */
@@ -183,7 +182,6 @@ interface NamedConfig {
 async function namedConfig(named: string | undefined): Promise<NamedConfig> {
   if (named?.trimStart().startsWith('{'))
     return { config: parseConfig(parseJson(named, '--config'), '--config'), baseDir: currentDirectory() };
-  if (named === '') throw badUsage('`--config` must name a file');
   const file = named ?? defaultConfigFile();
   return { config: await loadConfigFile(file, named === undefined), baseDir: dirname(file), file };
 }

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Fault, toFault } from '#kernel/errors';
 import { isJsonObject, type JsonObject, textOf } from '#kernel/json';
+import { emptyPlace, whyUnparsed } from '#kernel/text/parse-args';
 import { type HookAgent, hookAgent, hookAgents } from './agents.ts';
 import { failed, type HookAnswer } from './answer.ts';
 import { type HookPlaces, socketFor, windowSockets, workspaceOf } from './places.ts';
@@ -19,18 +20,15 @@ import { type HookQuestion, type HookReply, longestQuestion, readLine } from './
 export async function askHook(words: readonly string[]): Promise<void> {
   process.exitCode = 2;
   process.once('uncaughtException', (error) => end(failed(error.message)));
-  let agent: HookAgent | undefined;
   try {
-    const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true, strict: true });
-    agent = hookAgent(positionals[0] ?? '');
-    if (agent === undefined || positionals.length > 1)
-      throw new Fault('bad_usage', `\`banksman hook\` takes one of ${hookAgents.map(({ name }) => name).join(', ')}`);
+    const { agent, isManaged, places } = asked(words);
     const { deadlineMs } = agent;
     setTimeout(() => end(failed(`there was no answer within ${deadlineMs} ms`)), deadlineMs).unref();
-    if (values.managed === true) asTheAccount();
-    end(await answerOf(agent, await readEvent(process.stdin), values));
+    if (isManaged) asTheAccount();
+    end(await answerOf(agent, await readEvent(process.stdin), places));
   } catch (thrown) {
-    end(failed(toFault(thrown).message));
+    const { code, message } = toFault(thrown);
+    end(failed(code === 'bad_usage' ? `${message}; see \`banksman hook --help\`` : message));
   }
 }
 
@@ -40,6 +38,31 @@ const options = {
   store: { type: 'string' },
   managed: { type: 'boolean' },
 } as const;
+
+/** `--help` is none of its options: text on standard output lets the call run. @throws {Fault} `bad_usage` */
+function asked(words: readonly string[]): { readonly agent: HookAgent; readonly isManaged: boolean; readonly places: HookPlaces } {
+  const { values, positionals } = optionsIn(words);
+  const { managed, ...places } = values;
+  const [name = '', stray] = positionals;
+  const agent = hookAgent(name);
+  if (agent === undefined) throw badUsage(`\`banksman hook\` takes one of ${hookAgents.map((one) => one.name).join(', ')}`);
+  if (stray !== undefined) throw badUsage(`unexpected \`${stray}\``);
+  const empty = emptyPlace(places);
+  if (empty !== undefined) throw badUsage(empty);
+  return { agent, isManaged: managed === true, places };
+}
+
+function optionsIn(words: readonly string[]) {
+  try {
+    return parseArgs({ args: [...words], options, allowPositionals: true, strict: true });
+  } catch (thrown) {
+    throw badUsage(whyUnparsed(thrown));
+  }
+}
+
+function badUsage(message: string): Fault {
+  return new Fault('bad_usage', message, { audience: 'user' });
+}
 
 /** All of it is written before the process ends. */
 function end({ status, stdout, stderr }: HookAnswer): void {

@@ -63,6 +63,9 @@ describe('usage', () => {
     [['call', 'get_vms', '--input', '{bad'], /--input: not valid JSON/, 'stderr'],
     [['audit', 'tail', '--count', '0'], /--count/, 'stderr'],
     [['policy', 'guess'], /explain/, 'stderr'],
+    [['tools', '--config='], /`--config` must name a file; see `banksman tools --help`/, 'stderr'],
+    [['man', '--state='], /`--state` must name a directory/, 'stderr'],
+    [['call', 'get_vms', '--store='], /`--store` must name a store/, 'stderr'],
   ] as const)('%j exits 1 and says why', async (words, message, stream) => {
     const finished = await bench.run(words);
     expect(finished.status).toBe(1);

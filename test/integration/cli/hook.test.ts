@@ -145,11 +145,26 @@ describe.skipIf(process.platform === 'win32')('banksman hook', () => {
       });
     }
     expect(await hook('nobody', {})).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('claude-code, codex') });
-    expect(await hook('claude-code', {}, ['--bogus'])).toMatchObject({ status: 2, stdout: '' });
     const bad = join(folder, 'bad.json');
     writeFileSync(bad, '{"hooks":{"shell":"never"}}');
     const ended = await hook('claude-code', claude('Read', { file_path: 'a' }), ['--config', bad]);
     expect(ended).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('`hooks.shell`') });
+  });
+
+  it.each([
+    ['an option that nobody knows', ['--nonsense'], 'unknown option `--nonsense`'],
+    ['the help, which an agent would take for a yes', ['--help'], 'unknown option `--help`'],
+    ['no value where one has to be', ['--config'], '`--config` needs a value'],
+    ['an option for a value', ['--state', '--managed'], '`--state` needs a value'],
+    ['a value where none can be', ['--managed=yes'], '`--managed` takes no value'],
+    ['an empty place', ['--state='], '`--state` must name a directory'],
+    ['an empty file', ['--config='], '`--config` must name a file'],
+    ['an empty store', ['--store='], '`--store` must name a store'],
+    ['one word too many', ['codex'], 'unexpected `codex`'],
+  ])('refuses the call, in one line that says what to type: %s', async (_what, words, why) => {
+    const ended = await hook('claude-code', claude('Read', { file_path: 'a' }), words);
+    expect(ended).toMatchObject({ status: 2, stdout: '' });
+    expect(ended.stderr).toBe(`banksman: refused, for this call could not be judged: ${why}; see \`banksman hook --help\`\n`);
   });
 
   it.skipIf(process.platform !== 'linux')(
