@@ -1,4 +1,5 @@
 import type { Locator, Page } from 'playwright-core';
+import { waitUntil } from './wait-until.ts';
 
 const ACTIVITY = '.activitybar .action-item:has([aria-label^="Banksman"]), .activitybar .action-item[aria-label^="Banksman"]';
 /** Of requests: the clusters (in German "Cluster") have rows of their own. */
@@ -82,6 +83,24 @@ const LISTEN = `
   globalThis.hearClick ??= (event) => globalThis.heardClicks.push(event.target.closest('.action-label')?.getAttribute('aria-label') ?? '');
   document.addEventListener('click', globalThis.hearClick, true)`;
 const HEARD = 'globalThis.heardClicks';
+
+/**
+ * Waits for what the press of a row opens. Where the row was drawn anew just then, the request is chosen again, from a list that says so.
+ *
+ * @param title of what opens, and of the request in that list
+ */
+export async function waitOpened(page: Page, opened: Locator, title: string, timeoutMs = 90_000): Promise<void> {
+  const again = page.locator('.quick-input-widget:visible', { has: page.locator('input[placeholder^="The list was drawn anew"]') });
+  const row = again.locator('.monaco-list-row', { hasText: title }).first();
+  await waitUntil(
+    `“${title}” to open`,
+    async () => {
+      if (await row.isVisible()) await row.click({ timeout: 5_000 }).catch(() => undefined);
+      return opened.isVisible();
+    },
+    timeoutMs,
+  );
+}
 
 /** The number on the activity bar; undefined when there is none. */
 export async function approvalBadge(page: Page): Promise<string | undefined> {

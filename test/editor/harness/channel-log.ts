@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
+import { runCommand } from './palette.ts';
 import { waitUntil } from './wait-until.ts';
 
 /** Where an editor writes: `logDir` of the running editor. */
@@ -27,11 +28,7 @@ export async function waitForLine(editor: LogSource, pattern: RegExp, timeoutMs 
 
 /** Opens the channel as a person does, by the command palette. */
 export async function showChannel(page: Page): Promise<void> {
-  await page.keyboard.press('F1');
-  await page.locator('.quick-input-widget:visible').waitFor({ timeout: 30_000 });
-  await page.keyboard.type('Banksman: Show Log');
-  await page.locator('.quick-input-list .monaco-list-row', { hasText: 'Show Log' }).first().waitFor({ timeout: 30_000 });
-  await page.keyboard.press('Enter');
+  await runCommand(page, 'Banksman: Show Log');
   await page.locator('.part.panel .view-line').first().waitFor({ timeout: 30_000 });
 }
 

@@ -16,7 +16,7 @@ export async function sendPrompt(page: Page, text: string): Promise<void> {
 
 export async function typePrompt(page: Page, text: string): Promise<void> {
   await focusInput(page);
-  await page.keyboard.type(text);
+  await page.keyboard.insertText(text);
 }
 
 /** By the mouse, as a person does; where notifications lie over it, which may come one after the other, by the keyboard's focus. */

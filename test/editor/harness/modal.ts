@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Locator, Page } from 'playwright-core';
+import { waitOpened } from './approvals-view.ts';
 
 /** An answer within 700 ms of the dialog's opening does not count; a person takes longer than this anyway. */
 const PERSON_MS = 900;
@@ -23,14 +24,7 @@ export interface Modal {
 /** The modal whose title contains `title`. */
 export async function waitModal(page: Page, title: string, timeoutMs = 90_000): Promise<Modal> {
   const box = modalBox(page, title);
-  // A row that was pressed as it was drawn anew: the request is chosen again, from a list that says so.
-  const again = page.locator('.quick-input-widget:visible', { has: page.locator('input[placeholder^="The list was drawn anew"]') });
-  const row = again.locator('.monaco-list-row', { hasText: title }).first();
-  await box.or(row).first().waitFor({ timeout: timeoutMs });
-  if (await row.isVisible()) {
-    await row.click();
-    await box.waitFor({ timeout: timeoutMs });
-  }
+  await waitOpened(page, box, title, timeoutMs);
   const seenAt = Date.now();
   return {
     title: (await box.locator('.dialog-message-text').innerText()).trim(),

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
+import { runCommand } from './palette.ts';
 
 /** Waits for a notification that shows `text`; they fade after a few seconds. */
 export async function waitForNotification(page: Page, text: string | RegExp, timeoutMs = 60_000): Promise<string> {
@@ -34,10 +35,7 @@ export function collectToasts(page: Page): { stop(): Promise<string[]> } {
 
 /** What the notification center holds, toasts that faded included. */
 export async function allNotifications(page: Page): Promise<string[]> {
-  await page.keyboard.press('F1');
-  await page.locator('.quick-input-widget:visible').waitFor({ timeout: 30_000 });
-  await page.keyboard.type('Notifications: Show Notifications');
-  await page.locator('.quick-input-list .monaco-list-row', { hasText: 'Notifications: Show Notifications' }).first().click();
+  await runCommand(page, 'Notifications: Show Notifications');
   const center = page.locator('.notifications-center');
   await center.waitFor({ timeout: 30_000 });
   return (await center.locator('.notification-list-item-message').allInnerTexts()).map((text) => text.trim());

@@ -9,7 +9,7 @@ import { unfoldDetails, waitDetails } from '../harness/details-page.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
 import { approveInModal, closeModals, type Modal, waitModal } from '../harness/modal.ts';
 import { waitForNotification } from '../harness/notifications.ts';
-import { pickRow, runCommand, typeInto } from '../harness/palette.ts';
+import { pickRow, runCommand, runCommandByKeys, typeInto } from '../harness/palette.ts';
 import { screenshot } from '../harness/screenshot.ts';
 import { waitUntil } from '../harness/wait-until.ts';
 
@@ -230,7 +230,7 @@ describe('a plan of 40 steps', () => {
   it('is struck and approved by keys alone', async () => {
     const { page } = bench;
     await page.setViewportSize({ width: 1360, height: 860 });
-    await runByKeys(page, 'Banksman: Show Pending Approvals');
+    await runCommandByKeys(page, 'Banksman: Show Pending Approvals');
     await moveTo(page, row);
     await page.keyboard.press('ArrowRight');
     await moveTo(page, 'Step 7: ');
@@ -239,7 +239,7 @@ describe('a plan of 40 steps', () => {
     await page.locator('.quick-input-widget:visible .monaco-list-row', { hasText: '7. ' }).first().waitFor({ timeout: 60_000 });
     await page.keyboard.press('Enter');
     await waitRow(page, 'Run a plan of 39');
-    await runByKeys(page, 'Banksman: Show Pending Approvals');
+    await runCommandByKeys(page, 'Banksman: Show Pending Approvals');
     await moveTo(page, 'Run a plan of 39');
     await page.keyboard.press('Enter');
     const modal = await waitModal(page, 'Run a plan of 39 steps');
@@ -255,16 +255,6 @@ describe('a plan of 40 steps', () => {
     await screenshot(page, 'q8-thirty-nine-running');
   });
 });
-
-/** The palette without the mouse. */
-async function runByKeys(page: Page, title: string): Promise<void> {
-  await page.keyboard.press('F1');
-  await page.locator('.quick-input-widget:visible').waitFor({ timeout: 60_000 });
-  await page.keyboard.type(title);
-  await page.locator('.quick-input-widget:visible .monaco-list-row.focused', { hasText: title }).waitFor({ timeout: 60_000 });
-  await page.keyboard.press('Enter');
-  await page.locator('.quick-input-widget').waitFor({ state: 'hidden', timeout: 60_000 });
-}
 
 /** Goes down the list until the row that says `text` has the focus; from its top again where it ends, or where a slow window let it go past. */
 async function moveTo(page: Page, text: string): Promise<void> {

@@ -2,25 +2,13 @@
 import { globSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { channelLines } from '../harness/channel-log.ts';
-import { callFromCommandLine } from '../harness/command-line.ts';
-import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
-import { waitForNotification } from '../harness/notifications.ts';
-import { screenshot } from '../harness/screenshot.ts';
-import { waitUntil } from '../harness/wait-until.ts';
-
-let bench: Workbench;
-
-beforeAll(async () => {
-  bench = await launchWorkbench();
-});
-
-afterEach(async ({ task }) => {
-  if (task.result?.state === 'fail') await screenshot(bench.page, `failed-trail-${task.id}`);
-});
-
-afterAll(() => bench?.close());
+import { describe, expect, it } from 'vitest';
+import { channelLines } from '../../harness/channel-log.ts';
+import { callFromCommandLine } from '../../harness/command-line.ts';
+import { waitForNotification } from '../../harness/notifications.ts';
+import { screenshot } from '../../harness/screenshot.ts';
+import { waitUntil } from '../../harness/wait-until.ts';
+import { bench } from './window.ts';
 
 /** How many windows have compared the trail with what they remember, and found it right. */
 function looks(): number {
@@ -42,16 +30,18 @@ function cutOff(): void {
   database.close();
 }
 
-describe('the audit trail', () => {
-  it('is told of when its end was cut off together with its anchor', async () => {
-    for (const tool of ['get_vms', 'get_storage']) expect((await callFromCommandLine(bench, tool, {})).status).toBe('ok');
-    const before = looks();
-    await bench.page.reload();
-    await waitUntil('the editor to look at the trail', () => looks() > before);
-    cutOff();
-    await bench.page.reload();
-    const told = await waitForNotification(bench.page, 'records of the audit trail were removed or rewritten');
-    expect(told).toMatch(/record \d+, which this editor saw, is gone or another/);
-    await screenshot(bench.page, 'g1-trail-cut-off');
+export function tellOfACutTrail(): void {
+  describe('the audit trail', () => {
+    it('is told of when its end was cut off together with its anchor', async () => {
+      for (const tool of ['get_vms', 'get_storage']) expect((await callFromCommandLine(bench, tool, {})).status).toBe('ok');
+      const before = looks();
+      await bench.page.reload();
+      await waitUntil('the editor to look at the trail', () => looks() > before);
+      cutOff();
+      await bench.page.reload();
+      const told = await waitForNotification(bench.page, 'records of the audit trail were removed or rewritten');
+      expect(told).toMatch(/record \d+, which this editor saw, is gone or another/);
+      await screenshot(bench.page, 'g1-trail-cut-off');
+    });
   });
-});
+}
