@@ -1,7 +1,21 @@
 /** What lies in a view before anything is started in it, and its end. */
 
-import { chmodSync, chownSync, linkSync, lstatSync, lutimesSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lchownSync,
+  linkSync,
+  lstatSync,
+  lutimesSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { pathChanged } from '#files/directory-pin';
+import { type HeldTree, holdTree } from '#files/held-tree';
 import { Fault, reasonOf } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
@@ -9,13 +23,15 @@ import { say } from '#kernel/text/message';
 import { launcherEnvironment } from '../sandbox/clean-environment.ts';
 import { isInside, runsFolder } from '../sandbox/entries.ts';
 import type { Hands } from './carry-out.ts';
-import { look, walk } from './stamp.ts';
+import { disk as realDisk } from './disk.ts';
+import { directoriesAbove, look, walk } from './stamp.ts';
 import { holderMode, holderText, isPrivileged, upperOf, type View, type ViewPlace } from './view.ts';
 
 /**
  * SECURITY: a secret's content is not within reach, for a place holder lies over it in the upper directory. The command can still delete,
  * rename or replace that; over a mount `rm`, `git clean` and `mv` would fail.
  * @param hide files of the workspace, below it
+ * @throws {Fault} `PATH_CHANGED` where one of them is reached through a link by now
  */
 export async function openView(place: ViewPlace, hide: readonly string[], programs: ProgramRunner): Promise<View> {
   const { workspaceRoot, scratch, kind } = place;
@@ -23,15 +39,13 @@ export async function openView(place: ViewPlace, hide: readonly string[], progra
   for (const part of ['upper', 'work']) mkdirSync(`${scratch}/${part}`, { mode: 0o700 });
   if (kind === 'copy') await copyWorkspace(place, programs);
   const there = hide.filter((file) => look(`${workspaceRoot}/${file}`) !== undefined);
-  const parents = [...new Set(there.flatMap(directoriesAbove))];
+  const above = new Set(there.flatMap(directoriesAbove));
+  const parents = [...above];
+  // SECURITY: one was a file and is a directory by now: copied as a link it would lead the copy of the other one elsewhere.
+  if (there.some((file) => above.has(file))) throw pathChanged();
   if (kind === 'overlay') await layOverlay(place, there, programs);
-  for (const parent of parents) {
-    mkdirSync(`${upper}/${parent}`, { recursive: true });
-    chmodSync(`${upper}/${parent}`, 0o700);
-  }
   if (there.length > 0) writeFileSync(`${scratch}/work/parents`, parents.map((parent) => `${parent}\0`).join(''));
-  const holders = new Map(there.map((file, index) => [layHolder(place, file, index), file]));
-  for (const parent of ['', ...parents]) giveLooks(`${workspaceRoot}/${parent}`, `${upper}/${parent}`);
+  const holders = layHolders(place, there, parents);
   return {
     ...place,
     ...(isWithin(place) ? { concealed: runsFolder } : {}),
@@ -40,6 +54,36 @@ export async function openView(place: ViewPlace, hide: readonly string[], progra
     laidRoot: look(upper),
     laid: kind === 'copy' ? await lookAtAll(upper) : new Map(parents.flatMap((parent) => laidDirectory(upper, parent))),
   };
+}
+
+/**
+ * SECURITY: what was copied from the workspace may hold a link where a directory was: nothing is laid through it.
+ * @param parents the directories above, outer ones first
+ * @returns their paths by inode number
+ */
+function layHolders(place: ViewPlace, files: readonly string[], parents: readonly string[]): View['holders'] {
+  const tree = holdTree(realpathSync(upperOf(place)));
+  try {
+    for (const parent of parents) openParent(placeIn(tree, parent));
+    const holders = new Map(files.map((file, index) => [layHolder(place, { file, index, at: placeIn(tree, file) }), file]));
+    for (const parent of ['', ...parents]) giveLooks(`${place.workspaceRoot}/${parent}`, placeIn(tree, parent));
+    return holders;
+  } finally {
+    tree.close();
+  }
+}
+
+function placeIn(tree: Pick<HeldTree, 'place'>, path: string): string {
+  const place = tree.place(path);
+  if (place === undefined) throw pathChanged();
+  return place;
+}
+
+function openParent(at: string): void {
+  const stats = look(at);
+  if (stats === undefined) mkdirSync(at);
+  else if (!stats.isDirectory()) throw pathChanged();
+  realDisk.chmod(at, 0o700);
 }
 
 /** The journal lies in the workspace. */
@@ -104,12 +148,6 @@ export async function isSmall(root: string): Promise<boolean> {
   return true;
 }
 
-/** Outer ones first. */
-function directoriesAbove(file: string): readonly string[] {
-  const names = file.split('/').slice(0, -1);
-  return names.map((_name, index) => names.slice(0, index + 1).join('/'));
-}
-
 const mostArguments = 500;
 
 /** With their access lists, which Node can neither read nor write; what cannot be copied is made without. */
@@ -123,23 +161,28 @@ async function copyParents({ workspaceRoot, scratch }: ViewPlace, files: readonl
   }
 }
 
+interface Laying {
+  readonly file: string;
+  readonly index: number;
+  readonly at: string;
+}
+
 /** @returns its inode number, which a second name keeps from being given away; the kernel leaves that one alone in its `work` */
-function layHolder({ scratch, workspaceRoot }: ViewPlace, file: string, index: number): string {
-  const holder = `${upperOf({ scratch })}/${file}`;
-  rmSync(holder, { force: true });
-  writeFileSync(holder, holderText, { flag: 'wx' });
-  chmodSync(holder, holderMode);
+function layHolder({ scratch, workspaceRoot }: ViewPlace, { file, index, at }: Laying): string {
+  rmSync(at, { force: true });
+  writeFileSync(at, holderText, { flag: 'wx' });
+  chmodSync(at, holderMode);
   const secret = look(`${workspaceRoot}/${file}`);
-  if (secret !== undefined) lutimesSync(holder, Number(secret.atimeMs) / 1_000, Number(secret.mtimeNs) / 1e9);
-  linkSync(holder, `${scratch}/work/hidden-${index}`);
-  return String(look(holder)?.ino);
+  if (secret !== undefined) lutimesSync(at, Number(secret.atimeMs) / 1_000, Number(secret.mtimeNs) / 1e9);
+  linkSync(at, `${scratch}/work/hidden-${index}`);
+  return String(look(at)?.ino);
 }
 
 /** An upper directory gives the one that is seen its owner, mode and times. */
 function giveLooks(lower: string, upper: string): void {
   const { mode, uid, gid, atimeMs, mtimeMs } = statSync(lower);
-  if (isPrivileged()) chownSync(upper, uid, gid);
-  chmodSync(upper, mode & 0o7777);
+  if (isPrivileged()) lchownSync(upper, uid, gid);
+  realDisk.chmod(upper, mode & 0o7777);
   lutimesSync(upper, atimeMs / 1_000, mtimeMs / 1_000);
 }
 

@@ -216,11 +216,27 @@ interface AttributesOf {
   readonly scratch?: string;
 }
 
+/** Outer ones first. */
+export function directoriesAbove(file: string): readonly string[] {
+  const names = file.split('/').slice(0, -1);
+  return names.map((_name, index) => names.slice(0, index + 1).join('/'));
+}
+
+/**
+ * SECURITY: no entry is copied that another one lies below: it was no directory a moment ago, and copied as a link it would lead the copy of the other
+ * one out of our own directories.
+ */
+function withoutAbove(paths: readonly string[]): readonly string[] {
+  const above = new Set(paths.flatMap(directoriesAbove));
+  return paths.filter((path) => !above.has(path));
+}
+
 /** Of those that have any. What cannot be read has none. */
 export async function readAttributes(
   programs: ProgramRunner,
-  { root, paths, scratch }: AttributesOf,
+  { root, paths: asked, scratch }: AttributesOf,
 ): Promise<ReadonlyMap<string, Attributes>> {
+  const paths = scratch === undefined ? asked : withoutAbove(asked);
   if (paths.length === 0) return new Map();
   const copies = scratch === undefined ? undefined : mkdtempSync(`${scratch}/attributes-`);
   const script = `${copies === undefined ? '' : `${emptyCopies} | `}${create} 2>/dev/null | base64 -w 0`;

@@ -1,14 +1,16 @@
 /**
- * Somebody outside puts a link in the place of a directory while a run is applied, undone, rolled back or taken back by the next start: at each
- * change of the disk once, and as a process that does nothing else. Whatever becomes of the run, nothing outside is changed.
+ * Somebody outside puts a link in the place of a directory while a run is opened, read, applied, undone, rolled back or taken back by the next start:
+ * at each change of the disk and each program once, and as a process that does nothing else. Whatever becomes of the run, nothing outside is changed.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, lstatSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Disk, disk } from '#execution/effects/disk';
+import { programRunner } from '#execution/run-child';
+import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { temporaryDirectory } from '../execution/support/temporary.ts';
 import { openBench, snapshot } from './support/effects-bench.ts';
 import { runApart } from './support/run-as.ts';
@@ -36,8 +38,7 @@ function renew({ root }: Pick<Ground, 'root'>): void {
   execFileSync('bash', ['-ec', `rm -rf ws outside; ${fixture}`], { cwd: root });
 }
 
-function openGround(): Ground {
-  const root = temporaryDirectory('swaps-');
+function openGround(root = temporaryDirectory('swaps-'), leads = path.join(root, 'outside')): Ground {
   renew({ root });
   const at = (name: string) => path.join(root, name);
   return {
@@ -45,7 +46,7 @@ function openGround(): Ground {
     outside: () => stateOf(at('outside')),
     swap: () => {
       renameSync(at('ws/a'), at('away'));
-      symlinkSync(at('outside'), at('ws/a'));
+      symlinkSync(leads, at('ws/a'));
     },
     swapBack: () => {
       unlinkSync(at('ws/a'));
@@ -54,15 +55,15 @@ function openGround(): Ground {
   };
 }
 
-interface Disturbed {
-  readonly disk: Disk;
+interface Disturbed<Of> {
+  readonly watched: Of;
   readonly count: () => number;
-  /** From here on changes count. The command itself has no cage here, and would follow a link. */
+  /** From here on acts count. The command itself has no cage here, and would follow a link. */
   readonly arm: () => void;
 }
 
-/** Acts before the change of that number, counted from 1. */
-function disturbed(acts: Readonly<Record<number, () => void>>, isArmed = true): Disturbed {
+/** Acts before the change of the disk, or the start of a program, of that number, counted from 1. */
+function disturbed<Of extends Disk | ProgramRunner>(real: Of, acts: Readonly<Record<number, () => void>>, isArmed = true): Disturbed<Of> {
   let count = 0;
   let armed = isArmed;
   const wrap =
@@ -72,20 +73,31 @@ function disturbed(acts: Readonly<Record<number, () => void>>, isArmed = true): 
       if (armed) acts[count]?.();
       return act(...args);
     };
-  const wrapped = Object.entries(disk).map(([name, act]) => [name, wrap(act as (...args: unknown[]) => unknown)]);
+  const wrapped = Object.entries(real).map(([name, act]) => [name, wrap(act as (...args: unknown[]) => unknown)]);
   const arm = () => {
     armed = true;
   };
-  return { disk: Object.fromEntries(wrapped) as Disk, count: () => count, arm };
+  return { watched: Object.fromEntries(wrapped) as Of, count: () => count, arm };
 }
 
 /** One run, disturbed once its command has ended. @returns what it says, and how many changes of the disk there were */
 async function disturbedRun(ground: Ground, acts: Readonly<Record<number, () => void>> = {}) {
-  const { disk: watched, count, arm } = disturbed(acts, false);
+  const { watched, count, arm } = disturbed(disk, acts, false);
   const done = await openBench({ root: ground.root, disk: watched })
     .run(command, { meanwhile: arm })
     .catch(() => undefined);
   return { done, steps: count() };
+}
+
+/** The link leads elsewhere from the workspace than from where its entries are copied to in the journal: there it leads outside. */
+function openLeading(): Ground {
+  const root = path.join(temporaryDirectory('swaps-'), 'in/root');
+  mkdirSync(root, { recursive: true });
+  const ground = openGround(root, '../../../outside');
+  execFileSync('bash', ['-ec', 'cp -a outside ../..; cd ../../outside; find . -type f -exec touch -d 1998-01-01 {} +; chmod -R g+w .'], {
+    cwd: root,
+  });
+  return ground;
 }
 
 const timeout = 240_000;
@@ -104,13 +116,55 @@ describe('a directory that becomes a link at each step', () => {
     expect([...said].join('\n')).toContain('conflict: a directory on the way to it is a link');
   });
 
+  it('of the programs that read what changed leads nothing outside', { timeout }, async () => {
+    const swappedAt = async (step: number) => {
+      const ground = openLeading();
+      const before = ground.outside();
+      const { watched, count, arm } = disturbed(programRunner, { [step]: ground.swap }, false);
+      await openBench({ root: ground.root, programs: watched })
+        .run(command, { meanwhile: arm, apply: false })
+        .catch(() => undefined);
+      expect(ground.outside(), `swapped at ${step}`).toEqual(before);
+      return count();
+    };
+    const steps = await swappedAt(0);
+    expect(steps).toBeGreaterThan(4);
+    for (let step = 1; step <= steps; step += 1) await swappedAt(step);
+  });
+
+  it.each(['overlay', 'copy'])('of opening leads nothing outside: %s', { timeout }, async (way) => {
+    const { root, outside, swap } = openGround();
+    const before = outside();
+    const { watched, count } = disturbed(programRunner, { 1: swap });
+    const opened = openBench({ root, programs: watched }).effects.open(['a/c/o', 'a/b/y'], { copy: way === 'copy' });
+    await opened.then(
+      (run) => run.discard(),
+      (thrown: { readonly code?: string }) => expect(thrown.code).toBe('PATH_CHANGED'),
+    );
+    expect(count()).toBeGreaterThan(0);
+    expect(outside()).toEqual(before);
+  });
+
+  it('of opening, where it was a secret and is the directory of one, leads nothing outside', async () => {
+    const { root, outside } = openLeading();
+    const before = outside();
+    execFileSync('bash', ['-ec', 'mv b away; ln -s ../../../../outside b; echo s > ../../../../outside/s'], {
+      cwd: path.join(root, 'ws/a'),
+    });
+    const fault = await openBench({ root })
+      .effects.open(['a/b', 'a/b/s'])
+      .catch((thrown: unknown) => thrown);
+    expect(outside()).toEqual(before);
+    expect(fault).toMatchObject({ code: 'PATH_CHANGED' });
+  });
+
   it('of undoing leads nothing outside; it stops there, and can be carried on once the directory is back', { timeout }, async () => {
     const undone = async (acts: Readonly<Record<number, () => void>>, ground: Ground) => {
       const before = stateOf(path.join(ground.root, 'ws'));
       const { runId = '' } = await openBench({ root: ground.root }).run(command);
       const untouched = ground.outside();
-      const { disk: counting, count } = disturbed(acts);
-      const { effects } = openBench({ root: ground.root, disk: counting });
+      const { watched, count } = disturbed(disk, acts);
+      const { effects } = openBench({ root: ground.root, disk: watched });
       const fault = await effects.undo(runId, { force: false }).then(
         () => undefined,
         (thrown: { readonly code?: string; readonly message?: string }) => thrown,
@@ -158,14 +212,14 @@ describe('a directory that becomes a link at each step', () => {
       expect(ground.outside()).toEqual(before);
       return { ...ground, before };
     };
-    const counting = disturbed({});
-    await openBench({ root: killed().root, disk: counting.disk }).effects.list();
+    const counting = disturbed(disk, {});
+    await openBench({ root: killed().root, disk: counting.watched }).effects.list();
     const steps = counting.count();
     expect(steps).toBeGreaterThan(8);
     for (let step = 0; step <= steps; step += 1) {
       const { root, outside, swap, before } = killed();
       if (step === 0) swap();
-      await openBench({ root, disk: disturbed({ [step]: swap }).disk }).effects.list();
+      await openBench({ root, disk: disturbed(disk, { [step]: swap }).watched }).effects.list();
       expect(outside(), `swapped at ${step} of ${steps}`).toEqual(before);
     }
   });
@@ -234,7 +288,7 @@ async function openAdversary(): Promise<Adversary> {
 }
 
 /** More of them by hand: `BANKSMAN_RACE_ROUNDS=200`. */
-const rounds = Number(process.env['BANKSMAN_RACE_ROUNDS'] ?? 5);
+const rounds = Number(process.env['BANKSMAN_RACE_ROUNDS'] ?? 3);
 
 describe('a process that swaps a directory and a link all the time', () => {
   it('gets nothing outside changed by applying, undoing and taking back after a kill', { timeout: timeout + rounds * 10_000 }, async () => {
