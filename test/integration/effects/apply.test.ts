@@ -6,7 +6,8 @@ import { programRunner } from '#execution/run-child';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
 import { temporaryDirectory } from '../execution/support/temporary.ts';
 import { openBench, snapshot, type Way } from './support/effects-bench.ts';
-import { otherUser, runApart } from './support/run-as.ts';
+import { otherUser } from './support/run-as.ts';
+import { runBeside } from './support/run-beside.ts';
 
 const fixture = `mkdir -p a/b d m ro s "we ird,: name"; echo one > f; echo two > a/g; echo three > a/b/h; echo x > d/x; echo y > d/y; echo z > m/z
 ln -s ../f a/link; echo same > hard; ln hard hard2; ln hard s/hard3; touch -d "2001-02-03 04:05:06.123456789" a/b/h d; echo q > "we ird,: name/q"; chmod 640 d/x; echo k > ro/k; chmod 555 ro; printf 'x' > run.sh; chmod 755 run.sh`;
@@ -73,7 +74,7 @@ describe.each<[string, number | undefined, Way]>([
     if (user !== undefined) execFileSync('chown', ['-R', `${user}:${user}`, root]);
     const before = snapshot(workspace, { inodes: true });
     execFileSync('bash', ['-c', command], { cwd: other, stdio: 'ignore' });
-    const done = runApart({ root, way, commands: [command] }, user)?.done[0];
+    const done = await runBeside({ root, way, command }, user);
     expect(done).toMatchObject({ stderr: '', leftOut: [] });
     expect(done?.nothingApplied).toBeUndefined();
     const [ours, plain] = [workspace, other].map((place) => snapshot(place, { times: false }));
@@ -82,7 +83,7 @@ describe.each<[string, number | undefined, Way]>([
     expect(marksIn(workspace)).toBe('');
     expect(done?.runId === undefined).toBe(command.endsWith('/dev/null'));
     if (done?.runId === undefined) return;
-    runApart({ root, way, commands: [], undo: done.runId }, user);
+    await runBeside({ root, way, undo: done.runId }, user);
     expect(snapshot(workspace, { inodes: true })).toEqual(before);
     const { effects, scratch } = openBench({ root });
     expect(await effects.list()).toMatchObject([{ id: done.runId, state: 'undone' }]);
@@ -193,7 +194,7 @@ describe('access lists', () => {
 
   it.each(lines.flatMap(([name, command]) => users(command).map((user) => [name, user ?? 'root', command, user] as const)))(
     'are as plain bash leaves them, and undo brings them back: %s (%s)',
-    (_name, _who, command, user) => {
+    async (_name, _who, command, user) => {
       const root = temporaryDirectory('effects-');
       const [workspace, other] = [path.join(root, 'ws'), path.join(temporaryDirectory('plain-'), 'ws')];
       for (const place of [workspace, other]) {
@@ -204,12 +205,12 @@ describe('access lists', () => {
       const before = marksIn(workspace);
       expect(before).toContain('shared/old system.posix_acl_default');
       execFileSync('bash', ['-c', command], { cwd: other });
-      const done = runApart({ root, commands: [command] }, user)?.done[0];
+      const done = await runBeside({ root, command }, user);
       expect(done).toMatchObject({ stderr: '', leftOut: [] });
       expect(marksIn(workspace).replaceAll(workspace, '')).toBe(marksIn(other).replaceAll(other, ''));
       const modes = { times: false };
       expect(snapshot(workspace, modes)).toEqual(snapshot(other, modes));
-      runApart({ root, commands: [], undo: done?.runId ?? '' }, user);
+      await runBeside({ root, undo: done?.runId ?? '' }, user);
       expect(marksIn(workspace)).toBe(before);
     },
   );
@@ -246,7 +247,7 @@ describe('extended attributes, holes and second names', () => {
   ];
   const wholes = [undefined, otherUser].flatMap((user) => lines.map(([name, command]) => [name, user ?? 'root', command, user] as const));
 
-  it.each(wholes)('%s, as plain bash leaves them, and undo brings back what was there (%s)', (_name, _who, command, user) => {
+  it.each(wholes)('%s, as plain bash leaves them, and undo brings back what was there (%s)', async (_name, _who, command, user) => {
     const root = temporaryDirectory('effects-');
     const [workspace, other] = [path.join(root, 'ws'), path.join(temporaryDirectory('plain-'), 'ws')];
     for (const place of [workspace, other]) {
@@ -256,12 +257,12 @@ describe('extended attributes, holes and second names', () => {
     if (user !== undefined) execFileSync('chown', ['-R', `${user}:${user}`, root]);
     const was = [marksIn(workspace), snapshot(workspace, { inodes: true })];
     execFileSync('bash', ['-ec', command], { cwd: other });
-    const done = runApart({ root, commands: [command] }, user)?.done[0];
+    const done = await runBeside({ root, command }, user);
     expect(done).toMatchObject({ stderr: '', leftOut: [] });
     expect(marksIn(workspace).replaceAll(workspace, '')).toBe(marksIn(other).replaceAll(other, ''));
     expect(snapshot(workspace, { times: false })).toEqual(snapshot(other, { times: false }));
     expect(blocksIn(workspace)).toEqual(blocksIn(other));
-    runApart({ root, commands: [], undo: done?.runId ?? '' }, user);
+    await runBeside({ root, undo: done?.runId ?? '' }, user);
     expect([marksIn(workspace), snapshot(workspace, { inodes: true })]).toEqual(was);
   });
 });
@@ -349,7 +350,7 @@ describe('files of several names are one file where plain bash leaves one', () =
     ...onCopy.map(([name, command]) => [name, user ?? 'root', command, { user, way: 'copy' }] as const),
   ]);
 
-  it.each(lines)('%s (%s)', (_name, _who, command, { user, ...way }) => {
+  it.each(lines)('%s (%s)', async (_name, _who, command, { user, ...way }) => {
     const root = temporaryDirectory('effects-');
     const [workspace, other] = [path.join(root, 'ws'), path.join(temporaryDirectory('plain-'), 'ws')];
     mkdirSync(workspace);
@@ -358,17 +359,17 @@ describe('files of several names are one file where plain bash leaves one', () =
     if (user !== undefined) execFileSync('chown', ['-R', `${user}:${user}`, root]);
     const was = [snapshot(workspace, { inodes: true }), namesIn(workspace)];
     execFileSync('bash', ['-ec', command], { cwd: other });
-    const done = runApart({ root, commands: [command], ...way }, user)?.done[0];
+    const done = await runBeside({ root, command, ...way }, user);
     expect(done).toMatchObject({ exitCode: 0, stderr: '', leftOut: [] });
     expect(namesIn(workspace)).toEqual(namesIn(other));
-    runApart({ root, commands: [], undo: done?.runId ?? '' }, user);
+    await runBeside({ root, undo: done?.runId ?? '' }, user);
     expect([snapshot(workspace, { inodes: true }), namesIn(workspace)]).toEqual(was);
   });
 
   it.each([
     ['root', undefined],
     ['another user', otherUser],
-  ])('in a new directory in the place of another: what was there is none of them (%s)', (_who, user) => {
+  ])('in a new directory in the place of another: what was there is none of them (%s)', async (_who, user) => {
     const root = temporaryDirectory('effects-');
     const workspace = path.join(root, 'ws');
     mkdirSync(workspace);
@@ -378,11 +379,11 @@ describe('files of several names are one file where plain bash leaves one', () =
     if (user !== undefined) execFileSync('chown', ['-R', `${user}:${user}`, root]);
     const was = [snapshot(workspace, { inodes: true }), namesIn(workspace)];
     const command = 'tar cf a.tar lib d; rm -r lib; tar xf a.tar; echo new > lib/y; ln lib/y lib/z; ln lib/y four';
-    const done = runApart({ root, commands: [command] }, user)?.done[0];
+    const done = await runBeside({ root, command }, user);
     expect(done).toMatchObject({ exitCode: 0, stderr: '', leftOut: [] });
     for (const name of ['lib/y', 'lib/z', 'four']) expect(readFileSync(path.join(workspace, name), 'utf8')).toBe('new\n');
     expect(namesIn(workspace)).toContain('./four ./lib/y ./lib/z');
-    runApart({ root, commands: [], undo: done?.runId ?? '' }, user);
+    await runBeside({ root, undo: done?.runId ?? '' }, user);
     expect([snapshot(workspace, { inodes: true }), namesIn(workspace)]).toEqual(was);
   });
 });
@@ -401,17 +402,17 @@ describe('another user’s files, on a copy', () => {
     ['written to', 'echo more >> theirs'],
     ['given another name', 'mv theirs mine'],
     ['in a directory that gets another name', 'mv d e'],
-  ])('%s: they do not become one’s own', (_name, command) => {
+  ])('%s: they do not become one’s own', async (_name, command) => {
     const root = temporaryDirectory('effects-');
     execFileSync('bash', ['-ec', 'mkdir -p ws/d; cd ws; for f in theirs d/theirs; do echo theirs > $f; chmod 666 $f; done; echo > own'], {
       cwd: root,
     });
     execFileSync('chown', [`${otherUser}:${otherUser}`, root, ...['', 'd', 'own'].map((name) => path.join(root, 'ws', name))]);
     const was = snapshot(path.join(root, 'ws'), { inodes: true });
-    const [done] = runApart({ root, commands: [command], way: 'copy' }, otherUser)?.done ?? [];
+    const done = await runBeside({ root, command, way: 'copy' }, otherUser);
     expect(done?.nothingApplied).toMatch(/^nothing of it was applied: `[a-z/]+` is another user’s/);
     expect(snapshot(path.join(root, 'ws'), { inodes: true })).toEqual(was);
-    const [other] = runApart({ root, commands: ['echo more >> own; sed -i s/t/T/ theirs'], way: 'copy' }, otherUser)?.done ?? [];
+    const other = await runBeside({ root, command: 'echo more >> own; sed -i s/t/T/ theirs', way: 'copy' }, otherUser);
     expect(other).toMatchObject({ changed: ['own', 'theirs'], leftOut: [] });
   });
 });
@@ -436,8 +437,8 @@ describe('renames of directories by rename(2)', () => {
     const root = temporaryDirectory('effects-');
     makeWorkspace(root);
     execFileSync('chown', ['-R', `${otherUser}:${otherUser}`, root]);
-    const outcome = runApart({ root, commands: ["python3 -c \"import os; os.rename('a','aa')\""] }, otherUser);
-    expect(outcome?.done[0]?.stderr).toContain('Invalid cross-device link');
-    expect(outcome?.done[0]).toMatchObject({ created: [], changed: [], deleted: [] });
+    const outcome = await runBeside({ root, command: "python3 -c \"import os; os.rename('a','aa')\"" }, otherUser);
+    expect(outcome?.stderr).toContain('Invalid cross-device link');
+    expect(outcome).toMatchObject({ created: [], changed: [], deleted: [] });
   });
 });
