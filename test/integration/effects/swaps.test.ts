@@ -288,7 +288,7 @@ async function openAdversary(): Promise<Adversary> {
 }
 
 /** More of them by hand: `BANKSMAN_RACE_ROUNDS=200`. */
-const rounds = Number(process.env['BANKSMAN_RACE_ROUNDS'] ?? 3);
+const rounds = Number(process.env['BANKSMAN_RACE_ROUNDS'] ?? 5);
 
 describe('a process that swaps a directory and a link all the time', () => {
   it('gets nothing outside changed by applying, undoing and taking back after a kill', { timeout: timeout + rounds * 10_000 }, async () => {
