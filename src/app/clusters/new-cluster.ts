@@ -1,7 +1,8 @@
 /** What a person says of a cluster that is not in the configuration yet, made into an entry of it. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { SeenCertificate } from '#connectors/proxmox/verified-connector';
+import { lookAtCertificate, type SeenCertificate } from '#connectors/proxmox/verified-connector';
+import { Fault, toFault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import type { Permissions } from '#kernel/ports/cluster';
 import { rightsOf } from '#tools/cluster/whole-cluster';
@@ -10,6 +11,21 @@ import { writePrivateFile } from '../config/private-file.ts';
 
 export { showFingerprint } from '#connectors/proxmox/transport-fault';
 export { lookAtCertificate, type SeenCertificate } from '#connectors/proxmox/verified-connector';
+
+/** What endpoints show, in the order in which they were named, and why the others cannot be used. */
+export interface SeenEndpoints {
+  readonly seen: ReadonlyMap<string, SeenCertificate>;
+  readonly leftOut: readonly Fault[];
+}
+
+/** At once: each may take the whole time of `signal`. */
+export async function lookAtCertificates(endpoints: readonly string[], signal: AbortSignal): Promise<SeenEndpoints> {
+  const looked = await Promise.all(endpoints.map(async (one) => [one, await lookAtCertificate(one, signal).catch(toFault)] as const));
+  return {
+    seen: new Map(looked.flatMap(([endpoint, shown]) => (shown instanceof Fault ? [] : [[endpoint, shown] as const]))),
+    leftOut: looked.flatMap(([, shown]) => (shown instanceof Fault ? [shown] : [])),
+  };
+}
 
 /** What an answer looks like. */
 export const examples = {

@@ -38,7 +38,7 @@ export function demoFacts({ demo }: Workbench) {
 export async function startConnecting(bench: Workbench, hosts: readonly string[]): Promise<Modal> {
   await runCommand(bench.page, 'Banksman: Connect a Cluster');
   await answerStep(bench, 'Address of a node', hosts.join(', '));
-  return waitModal(bench.page, hosts.length === 1 ? 'Trust this certificate' : 'Trust these certificates');
+  return waitModal(bench.page, 'from now on?');
 }
 
 /** All of it, ssh left out and every proposal taken; `look` is called at each step. Ends on the page of Doctor. */

@@ -83,7 +83,10 @@ const webview = () => page.locator('iframe.webview.ready:visible').last().conten
 describe('in a folder that nobody trusts', () => {
   it('shows the other nodes with what their cluster vouches for, and leaves out who shows another certificate', async () => {
     lan.demo.faults.swapCertificate('pve');
-    const modal = await startConnecting(here(), [`127.0.0.1:${lan.port}`]);
+    // Nothing answers at the second.
+    const modal = await startConnecting(here(), [`127.0.0.1:${lan.port}`, '127.0.0.1:1']);
+    expect(modal.title).toContain('Trust this certificate');
+    expect(modal.detail).toMatch(/Left out: .*127\.0\.0\.1:1\b/);
     expect(modal.detail.replaceAll('\n', '')).toContain(fingerprintOf(lan, 'Home').slice(0, 47));
     await modal.click('Trust and Go On');
     await giveToken(lan);

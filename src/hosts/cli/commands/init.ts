@@ -8,7 +8,7 @@ import { addCluster, addProtected, loadConfigFile } from '#app/config/config-fil
 import { defaultConfigFile } from '#app/config/paths';
 import { serviceSocket } from '#app/config/service-config';
 import type { App, ProtectionSuggestion } from '#kernel/app';
-import { Fault, toFault } from '#kernel/errors';
+import { type Fault, toFault } from '#kernel/errors';
 import { type JsonObject, wordOf } from '#kernel/json';
 import { english } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
@@ -147,21 +147,13 @@ async function trusted(endpoints: readonly string[], around: Around): Promise<Re
   return seen;
 }
 
-/** At once: each may take its whole time. @returns those that answer @throws {Refusal} `cancelled` */
-async function lookAtAll(
-  endpoints: readonly string[],
-  { known, terminal, signal }: Around,
-): Promise<readonly (readonly [endpoint: string, shown: SeenCertificate])[]> {
+/** @returns those that answer @throws {Refusal} `cancelled` */
+async function lookAtAll(endpoints: readonly string[], { known, terminal, signal }: Around): Promise<ReadonlyMap<string, SeenCertificate>> {
   terminal.say(`looking at ${endpoints.join(', ')}…\n`);
-  const looked = await Promise.all(
-    endpoints.map(async (one) => [one, await known.lookAtCertificate(one, limited(signal)).catch(toFault)] as const),
-  );
+  const { seen, leftOut } = await known.lookAtCertificates(endpoints, limited(signal));
   if (signal.aborted) throw new Refusal('cancelled', 'cancelled; nothing was changed');
-  return looked.flatMap(([endpoint, shown]) => {
-    if (!(shown instanceof Fault)) return [[endpoint, shown] as const];
-    sayLeftOut(shown, terminal);
-    return [];
-  });
+  for (const fault of leftOut) sayLeftOut(fault, terminal);
+  return seen;
 }
 
 function sayLeftOut({ message, next }: Fault, terminal: Terminal): void {

@@ -10,7 +10,7 @@ import type { SeenCertificate, TokenRights } from '#app/clusters/new-cluster';
 import type { ClusterTrial, FoundNode } from '#app/clusters/try-cluster';
 import type { ClusterConfig } from '#app/config/config';
 import type { ProtectionSuggestion } from '#kernel/app';
-import { Fault } from '#kernel/errors';
+import { Fault, toFault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
 import { asIs, type Message } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
@@ -37,8 +37,10 @@ type Known = Pick<ClusterConfig, 'name' | 'endpoints'>;
 /** What was found out so far; what is gone back to is asked again, with what was typed. */
 interface Draft {
   readonly typed: string;
-  readonly endpoints: readonly string[];
+  /** Of those that can be used. */
   readonly seen: ReadonlyMap<string, SeenCertificate>;
+  /** Why others that were named cannot. */
+  readonly leftOut: readonly Fault[];
   readonly tokenId: string;
   readonly secret: string;
   /** The entry of `clusters`. */
@@ -71,7 +73,7 @@ export interface ConnectDeps {
 export async function askNewCluster(deps: ConnectDeps): Promise<NewClusterAnswers | undefined> {
   const trials: ClusterTrial[] = [];
   const start: Draft = {
-    ...{ typed: '', endpoints: [], seen: new Map(), tokenId: '', secret: '', cluster: {}, message: asIs('') },
+    ...{ typed: '', seen: new Map(), leftOut: [], tokenId: '', secret: '', cluster: {}, message: asIs('') },
     ...{ rights: { may: [], lacks: [], commands: [] }, found: [], chosen: [], ssh: undefined, protect: [] },
   };
   try {
@@ -108,7 +110,7 @@ function limited(signal: AbortSignal): AbortSignal {
 }
 
 async function askAddress(draft: Draft, frame: Frame, { clusters }: ConnectDeps): Promise<Went<Draft>> {
-  const { checkAddresses, examples, lookAtCertificate } = await core();
+  const { checkAddresses, examples, lookAtCertificates } = await core();
   return askText(frame, {
     prompt: t('Address of a node, or of several with commas between them. The port is 8006 where none is named.'),
     placeHolder: examples.addresses,
@@ -117,8 +119,10 @@ async function askAddress(draft: Draft, frame: Frame, { clusters }: ConnectDeps)
     accept: async (text, signal) => {
       const found = checkAddresses(text.trim(), clusters);
       const endpoints = 'value' in found ? found.value : [];
-      const seen = await Promise.all(endpoints.map(async (one) => [one, await lookAtCertificate(one, limited(signal))] as const));
-      return { ...draft, typed: text, endpoints, seen: new Map(seen) };
+      const looked = await lookAtCertificates(endpoints, limited(signal));
+      const [first] = looked.leftOut;
+      if (looked.seen.size === 0 && first !== undefined) throw first;
+      return { ...draft, typed: text, ...looked };
     },
   });
 }
@@ -142,21 +146,24 @@ async function trustCertificates(draft: Draft, { confirm }: ConnectDeps): Promis
     {
       key: 'trust certificates',
       title: draft.seen.size === 1 ? t('Trust this certificate from now on?') : t('Trust these certificates from now on?'),
-      detail: `${[...draft.seen].map(([endpoint, one]) => certificateWords(endpoint, one)).join('\n\n')}\n\n${how}`,
+      detail: [
+        ...[...draft.seen].map(([endpoint, one]) => certificateWords(endpoint, one)),
+        ...draft.leftOut.map((fault) => t('Left out: {0}', showPlainly(faultWords(fault), mostOfDetail))),
+        how,
+      ].join('\n\n'),
       stay: t('Do Not Trust'),
       proceed: t('Trust and Go On'),
     },
     confirm,
   );
   if (!trusts) return 'back';
-  try {
-    for (const [endpoint, { fingerprint }] of draft.seen)
-      await checkProxmox(endpoint, isPublic ? undefined : fingerprint, AbortSignal.timeout(lookMs));
-  } catch (thrown) {
-    confirm.dialogs.tell('error', `Banksman: ${faultWords(thrown)}`);
-    return 'back';
+  const usable = new Map<string, SeenCertificate>();
+  for (const [endpoint, shown] of draft.seen) {
+    const failed = await checkProxmox(endpoint, isPublic ? undefined : shown.fingerprint, AbortSignal.timeout(lookMs)).catch(toFault);
+    if (failed === undefined) usable.set(endpoint, shown);
+    else confirm.dialogs.tell('error', t('Left out: {0}', faultWords(failed)));
   }
-  return { value: draft };
+  return usable.size === 0 ? 'back' : { value: { ...draft, seen: usable } };
 }
 
 /** Sixteen pairs a line: the eye finds its place again. */
@@ -205,7 +212,7 @@ async function askSecret(draft: Draft, frame: Frame, deps: SecretDeps): Promise<
     prompt: t(
       'Secret of {0}: a UUID, which Proxmox VE showed once. It is kept in the editor’s secret storage, and goes to {1} alone.',
       draft.tokenId,
-      draft.endpoints.join(', '),
+      [...draft.seen.keys()].join(', '),
     ),
     placeHolder: examples.secret,
     password: true,
@@ -222,11 +229,12 @@ async function askSecret(draft: Draft, frame: Frame, deps: SecretDeps): Promise<
 async function tried(draft: Draft, { clusters, baseDir, trials }: SecretDeps, signal: AbortSignal): Promise<Draft> {
   const { nameFor, pinning } = await core();
   const { apiPort, lookAtNode, tryCluster } = await trying();
+  const endpoints = [...draft.seen.keys()];
   const name = nameFor(
-    draft.endpoints[0] ?? '',
+    endpoints[0] ?? '',
     clusters.map((one) => one.name),
   );
-  const cluster = { name, endpoints: draft.endpoints, tokenId: draft.tokenId, ...pinning(draft.seen) };
+  const cluster = { name, endpoints, tokenId: draft.tokenId, ...pinning(draft.seen) };
   const trial = await tryCluster(cluster, draft.secret, baseDir);
   trials.push(trial);
   const { message, rights } = await trial.look(signal);
