@@ -63,8 +63,8 @@ const partWords: Readonly<Record<string, string>> = {
 const known: ReadonlySet<string> = new Set(['status', 'digest', 'settings', 'snapshots']);
 
 function isUnread(part: string, guest: GuestCondition): boolean {
-  // A lock stands in the configuration.
-  if (part === 'lock') return isUnread('digest', guest);
+  // A lock stands in the configuration; of what is foretold the digest is no part.
+  if (part === 'lock') return isUnread('settings', guest);
   return guest.exists && known.has(part) && guest[part as keyof GuestCondition] === undefined;
 }
 

@@ -1,11 +1,14 @@
 /** One step of a plan that a person has approved: it runs on the guests as they were foretold, and on nothing else. */
-import { changedSince } from '#kernel/guest-condition';
+import { changedSince, unreadSince } from '#kernel/guest-condition';
 import { canonicalJson, type JsonObject } from '#kernel/json';
 import { foretold } from '#kernel/plans/plan';
 import { lastingTarget } from './action.ts';
 import { findObstacle, withCondition } from './decide-call.ts';
 import type { CallDeps, StepGrant } from './deps.ts';
 import { type Approved, type Classified, goOn, type Refusal, refuse, type Step } from './stage.ts';
+
+/** Its guests could not be read: nothing was sent, and nothing is known to be other. */
+export const stepUnread = 'target_unread';
 
 /**
  * The right to run is `step.consume`, which gives it once: whoever holds the plan's consumed grant made it, in this process. What is about to run has
@@ -19,6 +22,9 @@ export async function approvedStep(state: Classified, step: StepGrant, deps: Cal
       refusal(step, 'policy_changed', 'the policy (level, protected list, tiers, rules) is not the one that it was approved under'),
     );
   const [current, obstacle] = await Promise.all([withCondition(state, deps, signal), findObstacle(state, deps, signal)]);
+  const unread = unreadOf(current, step);
+  if (unread !== undefined)
+    return refuse(refusal(step, stepUnread, `whether its guests are as they were approved could not be read (${unread})`));
   const drift = driftOf(current, step);
   if (drift !== undefined) return refuse(refusal(step, 'plan_drift', `what it was approved for is not there any more (${drift})`));
   if (obstacle !== undefined) return refuse({ ...obstacle, requestId: step.plan });
@@ -36,6 +42,12 @@ function refusal({ plan, number }: StepGrant, code: string, why: string): Refusa
     next: 'look at the guests, then propose what is left as a new plan',
     requestId: plan,
   };
+}
+
+/** Why nobody can say whether its guests are as approved, where nothing is known to be other; undefined: that is known. */
+function unreadOf({ before = [] }: Classified, step: StepGrant): string | undefined {
+  const bare = foretold(before);
+  return canonicalJson(plain(bare)) === canonicalJson(plain(step.before)) ? undefined : unreadSince(plain(step.before), bare);
 }
 
 /** What is not as approved, in words; undefined: nothing. */

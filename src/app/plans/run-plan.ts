@@ -4,7 +4,7 @@
  */
 import type { AuditDraft } from '#kernel/audit-event';
 import { Fault, reasonOf, toFault } from '#kernel/errors';
-import { changedSince, type GuestCondition } from '#kernel/guest-condition';
+import { changedSince, type GuestCondition, unreadSince } from '#kernel/guest-condition';
 import { canonicalJson, isJsonObject, type JsonObject, textOf } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
 import { foretold, type Plan, type PlanStep } from '#kernel/plans/plan';
@@ -13,6 +13,7 @@ import type { Clock } from '#kernel/ports/clock';
 import type { ClusterPort } from '#kernel/ports/cluster';
 import type { Log } from '#kernel/ports/log';
 import type { IncomingCall, StepGrant } from '#pipeline/deps';
+import { stepUnread } from '#pipeline/plan-step';
 import { conditionsNow } from '#tools/support/condition';
 import { lookAt } from '#tools/support/follow-task';
 
@@ -81,6 +82,7 @@ async function stepByStep(run: PlanRun, deps: RunDeps): Promise<Halt & { readonl
     const halt = (await waitBefore(step, deps)) ?? (await deps.halt(true));
     if (halt !== undefined) return { state: 'stopped', ...halt };
     const verdict = await runStep({ run, step, number, digests, consumed }, deps);
+    if ('halted' in verdict) return { state: 'stopped', ...verdict.halted };
     const { ends, ...told } = verdict;
     await deps.append({ name: 'plan.step', attributes: { request_id: run.id, plan_step: number, ...told } });
     if (verdict.state !== 'done' || ends === true)
@@ -113,7 +115,8 @@ interface Current {
   readonly consumed: Set<number>;
 }
 
-async function runStep(current: Current, deps: RunDeps): Promise<Verdict> {
+/** `halted`: it was not begun, and the plan ends before it. */
+async function runStep(current: Current, deps: RunDeps): Promise<Verdict | { readonly halted: Halt }> {
   const { run, step, number, digests, consumed } = current;
   const grant: StepGrant = {
     ...{ plan: run.id, number, input: step.input, targets: step.targets, before: step.before, digests, policyVersion: run.policyVersion },
@@ -125,10 +128,35 @@ async function runStep(current: Current, deps: RunDeps): Promise<Verdict> {
       return undefined;
     },
   };
-  const { signal } = deps;
-  const outcome = await deps.call({ tool: step.tool, input: step.input, ...run.asker, signal, waitMs: 0, step: grant });
+  const { signal, clock } = deps;
+  const call = () => deps.call({ tool: step.tool, input: step.input, ...run.asker, signal, waitMs: 0, step: grant });
+  const until = clock.now() + unread.inAllMs;
+  let outcome = await call();
+  while (outcome.code === stepUnread && clock.now() < until) {
+    deps.log.warn(`${outcome.message}; the plan waits until it can`);
+    const halted = await untilRead(step, until, deps);
+    if (halted !== undefined) return { halted };
+    outcome = await call();
+  }
   const verdict = await verdictOf(outcome, deps);
   return verdict.state === 'done' ? checkAfter(current, verdict, deps) : verdict;
+}
+
+/** How often guests that could not be read are looked at, and how long at most: longer than a node takes to start. */
+const unread = { everyMs: 1_000, inAllMs: 10 * 60_000 };
+
+/** Looks by itself: each call would be one more record. @returns why the plan ends meanwhile */
+async function untilRead({ before }: PlanStep, until: number, { ask, clock, signal, halt }: RunDeps): Promise<Halt | undefined> {
+  const vmids = before.map(({ vmid }) => vmid);
+  while (clock.now() < until) {
+    await clock.sleep(unread.everyMs, signal);
+    const halted = await halt(true);
+    if (halted !== undefined) return halted;
+    const now = await ask((api) => conditionsNow(api, vmids, signal)).catch(() => undefined);
+    if (now !== undefined && unreadSince(before as readonly object[] as readonly JsonObject[], foretold(now)) === undefined)
+      return undefined;
+  }
+  return undefined;
 }
 
 /** What the call's outcome says; a task that goes on is followed to its end. */

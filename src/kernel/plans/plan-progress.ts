@@ -136,6 +136,9 @@ function stepProgress(number: number, title: string, { records, alive }: Omit<Se
   const own = records.filter(({ attributes }) => attributes['plan_step'] === number && attributes['reported_by'] === undefined);
   if (own.length === 0) return { number, title, state: 'not_done' };
   const verdict = own.find(({ name }) => name === 'plan.step')?.attributes;
+  // Refused, and tried again or about to be told: it was not begun.
+  if (verdict === undefined && own.every(({ name }) => name === 'tool.denied'))
+    return { number, title, state: 'not_done', ...saidIn(lastOutcome(own)) };
   const found = own.find(({ name }) => name === 'attempt.resolved')?.attributes;
   const told = verdict?.['state'] as StepState | undefined;
   const state = told ?? (alive ? 'running' : stateFound(found));

@@ -7,7 +7,7 @@ import type { LocalApp } from '#app/create-app';
 import { createRandom, type Random } from '#demo/random';
 import { call, type World } from '../app/support.ts';
 import { startRandomWorld } from './random-cluster.ts';
-import { approvedPlan, ended, planAt, run, states, step } from './support.ts';
+import { approvedPlan, ended, forEachTest, planAt, run, states, step } from './support.ts';
 
 const drifts = Number(process.env['BANKSMAN_DRIFTS'] ?? 36);
 const seed = Number(process.env['BANKSMAN_SEED'] ?? 20261126) || Date.now();
@@ -96,6 +96,52 @@ describe('drift', () => {
     const tried = await eachGuest(seed + 100_000, drifts / 2, { each: 1, use: driftBetween });
     expect(tried).toBeGreaterThanOrEqual(drifts / 2);
     console.log(`from seed ${seed + 100_000}: ${tried} drifts between two steps, and no step ran after one`);
+  });
+});
+
+describe('a guest that cannot be read just before its step', () => {
+  let world: World;
+  let app: LocalApp;
+  forEachTest((opened) => {
+    ({ world, app } = opened);
+  });
+  const tagsOf = () => guestOf({ world }, 101).config.get('tags');
+
+  /** Its snapshots cannot be read from the first step on. @returns once the plan has said so */
+  async function waiting(): Promise<{ readonly id: string; readAgain(): void }> {
+    const id = await approvedPlan(world, app, [
+      step('set_guest_config', { vmid: 100, description: 'first' }),
+      step('set_tags', { vmid: 101, tags: ['second'] }),
+    ]);
+    const fault = whenChanged(guestOf({ world }, 100), async () =>
+      world.demo.faults.api({
+        ...{ method: 'GET', path: '^/nodes/[^/]+/qemu/101/snapshot$', effect: { kind: 'status', status: 500, reason: 'busy' } },
+      }),
+    );
+    expect(await run(app, id)).toMatchObject({ status: 'ok' });
+    const readAgain = (await fault).remove;
+    let plan = await planAt(app, id);
+    while (plan.steps[1]?.message === undefined) plan = await planAt(app, id);
+    expect(plan).toMatchObject({ standing: 'running', message: 'it runs', steps: [{ state: 'done' }, { state: 'not_done' }] });
+    expect(plan.steps[1].message).toMatch(/could not be read.*guest 101: its snapshots/);
+    expect(tagsOf()).toBeUndefined();
+    return { id, readAgain };
+  }
+
+  it('holds the step until it can be read, and then it runs', async () => {
+    const { id, readAgain } = await waiting();
+    readAgain();
+    const plan = await ended(app, id);
+    expect([plan.standing, states(plan)], plan.message).toEqual(['done', ['done', 'done']]);
+    expect(tagsOf()).toBe('second');
+  });
+
+  it('lets a person stop the plan meanwhile', async () => {
+    const { id } = await waiting();
+    expect(await app.plans.control(id, 'stop', 'user:alice')).toMatchObject({ ok: true });
+    const plan = await ended(app, id);
+    expect([plan.standing, states(plan), plan.message]).toEqual(['stopped', ['done', 'not_done'], 'a person stopped it']);
+    expect(tagsOf()).toBeUndefined();
   });
 });
 

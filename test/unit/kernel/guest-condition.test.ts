@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changedSince, type GuestCondition } from '#kernel/guest-condition';
+import { changedSince, type GuestCondition, unreadSince } from '#kernel/guest-condition';
 
 const guest: GuestCondition = { vmid: 100, exists: true, node: 'pve', status: 'running', digest: 'a', settings: 'b', snapshots: [] };
 
@@ -17,5 +17,15 @@ describe('what became of a guest since it was approved', () => {
     ],
   ])('%s', (_what, change, words) => {
     expect(changedSince([JSON.parse(JSON.stringify(guest))], [{ ...guest, ...change } as GuestCondition])).toBe(words);
+  });
+
+  it('is not known where all that differs could not be read, and a lock that could is', () => {
+    const { digest: _digest, ...foretold } = guest;
+    const since = (change: Partial<Record<keyof GuestCondition, unknown>>) =>
+      unreadSince([JSON.parse(JSON.stringify(foretold))], [{ ...foretold, ...change } as GuestCondition]);
+    expect(since({})).toBeUndefined();
+    expect(since({ snapshots: undefined })).toContain('its snapshots');
+    expect(since({ snapshots: undefined, status: 'stopped' })).toBeUndefined();
+    expect(since({ lock: 'backup' })).toBeUndefined();
   });
 });

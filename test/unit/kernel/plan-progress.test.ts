@@ -63,6 +63,17 @@ describe('a plan stands', () => {
     expect(standing([began(1), found({ end: 'unknown' }), verdict(1, 'failed')], silent)[1]).toBe('failed');
   });
 
+  it('with a step that was refused and waits for another try as not done, and why', () => {
+    const denied = event('tool.denied', { plan_step: 1, message: 'could not be read' });
+    for (const wait of [alive, silent])
+      expect(progressOf(record('consumed'), [denied], wait, now).steps[0]).toMatchObject({
+        state: 'not_done',
+        message: 'could not be read',
+      });
+    expect(standing([denied, began(1)], alive)[1]).toBe('running');
+    expect(standing([denied, began(1)], silent)[1]).toBe('unknown');
+  });
+
   it('with nothing that a user’s own process says of it', () => {
     expect(standing([finished(2, { reported_by: 'alice' })], alive)).toEqual(['running', 'not_done', 'not_done', 'not_done']);
   });
