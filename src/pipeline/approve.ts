@@ -3,7 +3,7 @@ import { digestOf } from '#approval/digest';
 import type { Deadline } from '#execution/deadline';
 import type { EffectiveAction, RequestDraft, RequestRecord } from '#kernel/approval/request';
 import { expiryInWords } from '#kernel/approval/request-end';
-import { alreadyRun, runInWords, runOf } from '#kernel/approval/request-run';
+import { alreadyRun, lookUpRun, runInWords, runOf } from '#kernel/approval/request-run';
 import { applyHeldTool } from '#kernel/effects';
 import { toFault } from '#kernel/errors';
 import { changedSince, inverseWords, unreadSince } from '#kernel/guest-condition';
@@ -58,7 +58,7 @@ async function ask(classified: Classified, context: ApproveContext): Promise<Ste
   // SECURITY: an answer to a report is no answer to a call, however the two came to share a record.
   if (opened.record.reported !== undefined) return refuse(notOpened('the record is a report'));
   const decided = opened.record.status === 'pending' ? await waitForPerson(opened.record, context) : opened.record;
-  if (decided.status !== 'approved') return refuse(undecided(decided, deps.clock.now()));
+  if (decided.status !== 'approved') return refuse(await answered(decided, context));
   return consume(state, decided, context);
 }
 
@@ -69,14 +69,14 @@ async function approvedBefore(state: Classified, id: string, context: ApproveCon
   if (record === undefined || record.reported !== undefined) return refuse(notOpened(`there is no call \`${id}\``));
   // The version of settings that could not be read is none that anybody set: an outage says nothing of the policy.
   if (deps.settings.unavailable !== undefined) return refuse(policyUnavailable(deps.settings.unavailable, record));
-  if (record.status !== 'approved') return refuse(undecided(record, deps.clock.now()));
+  if (record.status !== 'approved') return refuse(await answered(record, context));
   if (record.agent.id !== call.agent.id) return refuse(ofAnother(record));
   if (digestOf(effectiveAction(state, call.agent, deps.settings.version, deps.workspacePlace)) === record.digest)
     return consume(state, record, context);
   return refuseUnused(
     record,
     record.action.policyVersion === deps.settings.version ? targetChanged(record, state) : otherPolicy(record),
-    deps,
+    context,
   );
 }
 
@@ -143,11 +143,8 @@ async function waitForPerson(
 }
 
 /** Resolves again what is about to run: a guest may have moved while a person was thinking. */
-async function consume(
-  state: Classified,
-  request: RequestRecord,
-  { call, deps: before, deadline }: ApproveContext,
-): Promise<Step<Approved>> {
+async function consume(state: Classified, request: RequestRecord, context: ApproveContext): Promise<Step<Approved>> {
+  const { call, deps: before, deadline } = context;
   const deps: CallDeps = { ...before, settings: await before.currentSettings() };
   if (deps.settings.unavailable !== undefined) return refuse(policyUnavailable(deps.settings.unavailable, request));
   const again = await passStages(decideTargets(state, call.agent, deps, deadline.signal));
@@ -156,24 +153,51 @@ async function consume(
     withCondition(again.state, deps, deadline.signal),
     findObstacle(again.state, deps, deadline.signal),
   ]);
-  if (obstacle !== undefined) return refuseUnused(request, { ...obstacle, requestId: request.id }, deps);
+  if (obstacle !== undefined) return refuseUnused(request, { ...obstacle, requestId: request.id }, context);
   const digest = digestOf(effectiveAction(current, call.agent, deps.settings.version, deps.workspacePlace));
   if (digest !== request.digest) {
     if (deps.settings.version !== before.settings.version) return refuse(policyChanged(request, before.settings, deps.settings));
-    return refuseUnused(request, targetChanged(request, current), deps);
+    return refuseUnused(request, targetChanged(request, current), context);
   }
   deadline.signal.throwIfAborted();
   const by = call.byHand === undefined ? deps.consumer : `${deps.consumer}${byHandMark}${call.byHand.by}`;
   const consumed = await deps.approvals.consume(request.id, digest, by);
-  if (!consumed.ok) return refuse({ status: 'denied', code: consumed.why, message: consumed.message, requestId: request.id });
+  if (!consumed.ok)
+    return refuseUnused(request, { status: 'denied', code: consumed.why, message: consumed.message, requestId: request.id }, context);
   return goOn({ ...current, requestId: request.id });
 }
 
 /** Where another call used the approval meanwhile, what that one does is no reason to ask anew. */
-async function refuseUnused({ id }: RequestRecord, refusal: Refusal, { requests, clock }: CallDeps): Promise<Step<never>> {
-  const now = await requests.get(id).catch(() => undefined);
-  return refuse(now?.status === 'consumed' ? undecided(now, clock.now()) : refusal);
+async function refuseUnused({ id }: RequestRecord, refusal: Refusal, context: ApproveContext): Promise<Step<never>> {
+  const now = await context.deps.requests.get(id).catch(() => undefined);
+  return refuse(now?.status === 'consumed' ? await answered(now, context) : refusal);
 }
+
+/** Of an approval that its own agent's call finds used: what became of the call that used it. Of another agent's that is none of its business. */
+async function answered(record: RequestRecord, { call, deps, deadline }: ApproveContext): Promise<Refusal> {
+  const plain = undecided(record, deps.clock.now());
+  if (record.status !== 'consumed' || record.agent.id !== call.agent.id) return plain;
+  const look = () => lookUpRun(record, { ...deps, trail: deps.audit });
+  try {
+    let found = await look();
+    // The one that was quicker has it, and writes down that it begins.
+    for (let looks = 1; found.run.known === 'nothing' && looks < beginLooks; looks += 1) {
+      await deps.clock.sleep(beginLookMs, deadline.signal);
+      found = await look();
+    }
+    const { run, stands } = found;
+    const words = runInWords(run, record, deps.clock.now(), stands);
+    const next = `check_request_status with request_id ${record.id} says what comes of it; do not repeat the call`;
+    return { ...plain, message: `${plain.message}: ${words}`, ...(run.known === 'outcome' ? {} : { next }) };
+  } catch {
+    // That it was used is known, whatever else cannot be read.
+    return plain;
+  }
+}
+
+/** How often a call is looked for that used an approval a moment ago, and how long apart, in ms. */
+const beginLooks = 20;
+const beginLookMs = 50;
 
 function targetChanged({ id, action }: RequestRecord, { before }: Classified): Refusal {
   const unread = unreadSince(action.before, before);

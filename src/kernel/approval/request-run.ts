@@ -2,6 +2,8 @@
 import { type AttemptStanding, callOf } from '../attempt.ts';
 import type { AuditRecord } from '../audit-event.ts';
 import { isJsonObject, type JsonValue } from '../json.ts';
+import type { AuditLog } from '../ports/audit-log.ts';
+import type { Clock } from '../ports/clock.ts';
 import { clockTime, showPlainly } from '../text/text.ts';
 import type { RequestRecord } from './request.ts';
 
@@ -45,6 +47,34 @@ export function runOf(records: readonly AuditRecord[]): RequestRun {
   if (end?.name === 'attempt.resolved' && start !== undefined && end.attributes['end'] !== 'done') return resolved(end, start, told);
   if (end) return { known: 'outcome', at: end.time, told, ...outcomeIn(end), ...startedBy(end), ...taskOf(end, after) };
   return start ? { known: 'began', at: start.time, told, ...callIn(start), ...startedBy(start) } : { known: 'nothing', told };
+}
+
+/** More than any call may take, in ms. */
+const longestCallMs = 900_000;
+const neverBegan = 'it never began, for nothing is done before the trail says that it begins; its process ended before that';
+
+export interface LookedUpRun {
+  readonly run: RequestRun;
+  readonly stands?: AttemptStanding;
+}
+
+interface RunSources {
+  readonly trail: Pick<AuditLog, 'ofRequest'>;
+  /** How a call stands that began and has no end; absent: nobody looks. */
+  attemptNow?(call: string): Promise<AttemptStanding | undefined>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/** A call without an end may have lost its process just now: then somebody looks, and the trail may say more afterwards. */
+export async function lookUpRun(record: RequestRecord, { trail, attemptNow, clock }: RunSources): Promise<LookedUpRun> {
+  const read = async () => runOf(await trail.ofRequest(record.id, record.consumedAt ?? record.createdAt));
+  const run = await read();
+  const since = clock.now() - (record.consumedAt ?? clock.now());
+  // Nothing runs before its intent is in the trail, and no call has longer than this.
+  if (run.known === 'nothing' && since > longestCallMs) return { run: { ...run, known: 'not_done', message: neverBegan } };
+  if (run.known !== 'began' || run.call === undefined) return { run };
+  const stands = await attemptNow?.(run.call);
+  return stands === 'running' ? { run, stands } : { run: await read(), ...(stands === undefined ? {} : { stands }) };
 }
 
 function isEnd({ name, attributes }: AuditRecord): boolean {

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { lapsesAt, type RequestRecord } from '#kernel/approval/request';
 import { expiryInWords, isSettledReport } from '#kernel/approval/request-end';
-import { type RequestRun, runInWords, runOf } from '#kernel/approval/request-run';
+import { lookUpRun, type RequestRun, runInWords } from '#kernel/approval/request-run';
 import { pagingArguments } from '#kernel/arguments';
 import type { AttemptStanding } from '#kernel/attempt';
 import { applyHeldTool } from '#kernel/effects';
@@ -180,34 +180,12 @@ function taskData({ upid, exitStatus, at }: NonNullable<RequestRun['task']>): Js
 
 /** That a grant was consumed is one thing, what came of it another: the process may have been killed in between. */
 async function consumed(record: RequestRecord, context: ToolContext, plain: Standing): Promise<Standing> {
-  const { run, stands } = await lookUp(record, context);
+  const { run, stands } = await lookUpRun(record, context);
   const message = `${plain.message}: ${runInWords(run, record, context.clock.now(), stands)}`;
   if (run.known !== 'outcome') return { message, ...unfinished(run, stands) };
   const { task } = run;
   const next = task === undefined || task.exitStatus !== undefined ? plain.next : `${plain.next}; ${followTaskWords(task.upid)}`;
   return { message, next, more: { outcome: outcomeData(run) } };
-}
-
-interface LookedUp {
-  readonly run: RequestRun;
-  readonly stands?: AttemptStanding;
-}
-
-/** More than any call may take, in ms. */
-const longestCallMs = 900_000;
-const neverBegan = 'it never began, for nothing is done before the trail says that it begins; its process ended before that';
-
-/** A call without an end may have lost its process just now: then somebody looks, and the trail may say more afterwards. */
-async function lookUp(record: RequestRecord, context: ToolContext): Promise<LookedUp> {
-  const { trail, attemptNow } = context;
-  const read = async () => runOf(await trail.ofRequest(record.id, record.consumedAt ?? record.createdAt));
-  const run = await read();
-  const since = context.clock.now() - (record.consumedAt ?? context.clock.now());
-  // Nothing runs before its intent is in the trail, and no call has longer than this.
-  if (run.known === 'nothing' && since > longestCallMs) return { run: { ...run, known: 'not_done', message: neverBegan } };
-  if (run.known !== 'began' || run.call === undefined) return { run };
-  const stands = await attemptNow?.(run.call);
-  return stands === 'running' ? { run, stands } : { run: await read(), ...(stands === undefined ? {} : { stands }) };
 }
 
 function unfinished(run: RequestRun, stands: AttemptStanding | undefined): Pick<Standing, 'next' | 'more'> {

@@ -78,6 +78,22 @@ describe('a red call', () => {
     expect(started).toHaveLength(1);
   });
 
+  it('run by hand in two processes at once: one runs, the other is told what becomes of that, and so is who comes later', async () => {
+    const [app, other] = [await world.open(), await world.open()];
+    const { request_id: id = '' } = await call(app, 'stop_vm', { vmid: 100 });
+    await app.approvals.approve(id, world.person);
+    const byHand = (at: typeof app) => at.runApproved(id, { by: 'user:alice', signal: never });
+    const outcomes = await Promise.all([byHand(app), byHand(other)]);
+    const [won, lost] = outcomes.toSorted((a, b) => Number(b.status === 'ok') - Number(a.status === 'ok'));
+    expect(won).toMatchObject({ status: 'ok', result: { status: 'stopped' } });
+    expect(lost).toMatchObject({ status: 'denied', code: 'grant_used', request_id: id });
+    expect(lost?.message).toMatch(/used by another call: user:alice ran it by hand at .*, and the call (?:is running|ended with ok: )/);
+    const late = await byHand(other);
+    expect(late.message).toMatch(/used by another call: user:alice ran it by hand at .*, and the call ended with ok: /);
+    const started = (await app.audit.tail(100)).filter(({ name }) => name === 'tool.started');
+    expect(started).toHaveLength(1);
+  });
+
   it('two windows answer the same request: one counts, the other is told', async () => {
     const [one, two] = [await world.open(), await world.open()];
     const { request_id: id = '' } = await call(one, 'stop_vm', { vmid: 100 });

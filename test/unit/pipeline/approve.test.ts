@@ -274,8 +274,11 @@ describe('a call that waits for a person', () => {
     const ids = await Promise.all(asked.map((one) => one.promise));
     expect(new Set(ids).size).toBe(1);
     await bench.approvals.approve(ids[0] ?? '', bench.alice.signer);
-    const outcomes = await Promise.all(both);
+    // The one that lost looks again until the other has begun.
+    const passing = setInterval(() => bench.clock.advance(50), 1);
+    const outcomes = await Promise.all(both).finally(() => clearInterval(passing));
     expect(outcomes.map((outcome) => outcome.code).toSorted()).toEqual(['grant_used', 'ok']);
+    expect(outcomes.find(({ status }) => status === 'denied')?.message).toMatch(/used by another call: the approval was used at /);
     expect(stops(bench)).toHaveLength(1);
   });
 

@@ -40,7 +40,9 @@ describe('a call that a person runs by hand', () => {
       status: 'consumed',
       consumedBy: expect.stringMatching(/, by hand of user:alice$/),
     });
-    expect(await byHand(bench, id)).toMatchObject({ status: 'denied', code: 'grant_used' });
+    const again = await byHand(bench, id);
+    expect(again).toMatchObject({ status: 'denied', code: 'grant_used' });
+    expect(again.message).toMatch(/used by another call: user:alice ran it by hand at \d\d:\d\d:\d\d, and the call ended with ok: /);
     expect(stops(bench)).toHaveLength(1);
   });
 
