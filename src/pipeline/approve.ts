@@ -196,8 +196,8 @@ async function answered(record: RequestRecord, { call, deps, deadline }: Approve
 }
 
 /** How often a call is looked for that used an approval a moment ago, and how long apart, in ms. */
-const beginLooks = 20;
-const beginLookMs = 50;
+const beginLooks = 5;
+const beginLookMs = 200;
 
 function targetChanged({ id, action }: RequestRecord, { before }: Classified): Refusal {
   const unread = unreadSince(action.before, before);

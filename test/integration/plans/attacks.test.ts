@@ -46,11 +46,11 @@ describe('an approved plan', () => {
     };
     const outcomes = await Promise.all(Array.from({ length: 20 }, (_, index) => begin(index % 2 === 0 ? app : other)));
     expect(await ended(app, id)).toMatchObject({ standing: 'done' });
-    const begun = outcomes.filter(({ message }) => message.includes('has begun'));
+    const begun = outcomes.filter(({ status, message }) => status === 'ok' && message.includes('has begun'));
     expect(begun).toHaveLength(1);
     for (const { status, code, message } of outcomes.filter((outcome) => !begun.includes(outcome))) {
       expect(['ok', 'denied', 'error'], message).toContain(status);
-      expect(`${code} ${message}`).toMatch(/used already|consumed|is running|is done|has been used|ran/);
+      expect(`${code} ${message}`, message).toMatch(/used already|consumed|is running|is done|has been used|ran/);
     }
     const started = (await app.audit.tail(300)).filter(({ name, attributes }) => name === 'tool.started' && attributes['plan_step'] === 1);
     expect(started).toHaveLength(1);

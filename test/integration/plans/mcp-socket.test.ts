@@ -164,7 +164,7 @@ describe('another agent’s plan', () => {
       Array.from({ length: 8 }, (_, index) => callAs(sessions[index % 2 === 0 ? 0 : 1], 'run_plan', { plan_id: id })),
     );
     expect(await until('red', id, ended)).toMatchObject({ standing: 'done' });
-    expect(outcomes.filter(({ message }) => message.includes('has begun'))).toHaveLength(1);
+    expect(outcomes.filter(({ status, message }) => status === 'ok' && message.includes('has begun'))).toHaveLength(1);
     expect(await startedSteps(id)).toHaveLength(1);
     await Promise.all(sessions.map((session) => session.close()));
   });

@@ -94,7 +94,7 @@ describe.each(Object.entries(stores))('over %s', (_kind, storeIn) => {
     const both = await children();
     const outcomes = await atOnce(both, { tool: 'run_plan', input: { plan_id: id }, times: 5 }, ['planner', 'planner']);
     expect(await ended(person, id)).toMatchObject({ standing: 'done' });
-    expect(outcomes.filter(({ message }) => message.includes('has begun'))).toHaveLength(1);
+    expect(outcomes.filter(({ status, message }) => status === 'ok' && message.includes('has begun'))).toHaveLength(1);
     const begun = (await person.audit.tail(500)).flatMap(({ name, attributes }) =>
       name === 'tool.started' && attributes['tool'] !== 'run_plan' && attributes['plan_step'] !== undefined
         ? [attributes['plan_step']]
