@@ -52,6 +52,8 @@ afterEach(async ({ task }) => {
 });
 afterAll(() => bench?.close());
 
+/** The editor shows an answer word by word, and its buttons last. */
+const expectAnswer = () => expect.poll(() => lastAnswer(bench.page), { timeout: 60_000 });
 const toolsShown = () => bench.model.requests.findLast(({ tools }) => tools.some(({ name }) => name.startsWith('banksman_')))?.tools ?? [];
 
 describe('commands that need no model', () => {
@@ -59,14 +61,14 @@ describe('commands that need no model', () => {
     const before = bench.model.requests.length;
     await sendToParticipant(bench.page, '@banksman /status');
     await waitForAnswer(bench.page, 'Security level: balanced');
-    expect(await lastAnswer(bench.page)).toMatch(/demo: 3 of 3 nodes online · \d of \d guests run/);
+    await expectAnswer().toMatch(/demo: 3 of 3 nodes online · \d of \d guests run/);
     expect(bench.model.requests.slice(before).filter(({ tools }) => tools.length > 0)).toEqual([]);
   });
 
   it('/doctor says what wants attention', async () => {
     await sendToParticipant(bench.page, '@banksman /doctor');
     await waitForAnswer(bench.page, /findings are well/);
-    expect(await lastAnswer(bench.page)).toContain('Open the Whole Page');
+    await expectAnswer().toContain('Open the Whole Page');
   });
 
   it('/undo and /explain say that there is nothing', async () => {
@@ -74,7 +76,7 @@ describe('commands that need no model', () => {
     await waitForAnswer(bench.page, /nothing (?:that can be undone|to undo)/);
     await sendToParticipant(bench.page, '@banksman /explain');
     await waitForAnswer(bench.page, 'Nothing was refused');
-    expect(await lastAnswer(bench.page)).toContain('Show Activity');
+    await expectAnswer().toContain('Show Activity');
   });
 });
 
@@ -110,7 +112,7 @@ describe('a question', () => {
     await waitForAnswer(bench.page, /guest 103 is protected by configuration/);
     await sendToParticipant(bench.page, '@banksman /explain');
     await waitForAnswer(bench.page, /The same call now would end as/);
-    expect(await lastAnswer(bench.page)).toMatch(/stop_vm[\s\S]*protected/);
+    await expectAnswer().toMatch(/stop_vm[\s\S]*protected/);
   });
 
   it('that asks for a plan leads to one, and nothing of it runs', async () => {
@@ -169,7 +171,7 @@ describe('a model that fails', () => {
   it('is said to, and what needs none goes on', async () => {
     await sendToParticipant(bench.page, '@banksman be out of order');
     await waitForAnswer(bench.page, 'did not answer');
-    expect(await lastAnswer(bench.page)).toMatch(/These need no model: \/status/);
+    await expectAnswer().toMatch(/These need no model: \/status/);
   });
 });
 
