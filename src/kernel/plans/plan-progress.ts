@@ -134,11 +134,9 @@ function isControl({ name, attributes }: AuditRecord, control: string): boolean 
 function stepProgress(number: number, title: string, { records, alive }: Omit<Seen, 'ended'>): StepProgress {
   // SECURITY: what a user's own process reported to the service is about its own tools; steps are never among them.
   const own = records.filter(({ attributes }) => attributes['plan_step'] === number && attributes['reported_by'] === undefined);
-  if (own.length === 0) return { number, title, state: 'not_done' };
+  // Not tried yet; or refused, and tried again or about to be told.
+  if (own.every(({ name }) => name === 'tool.denied')) return { number, title, state: 'not_done', ...saidIn(lastOutcome(own)) };
   const verdict = own.find(({ name }) => name === 'plan.step')?.attributes;
-  // Refused, and tried again or about to be told: it was not begun.
-  if (verdict === undefined && own.every(({ name }) => name === 'tool.denied'))
-    return { number, title, state: 'not_done', ...saidIn(lastOutcome(own)) };
   const found = own.find(({ name }) => name === 'attempt.resolved')?.attributes;
   const told = verdict?.['state'] as StepState | undefined;
   const state = told ?? (alive ? 'running' : stateFound(found));
