@@ -85,6 +85,7 @@ describe('in a folder that nobody trusts', () => {
     lan.demo.faults.swapCertificate('pve');
     // Nothing answers at the second.
     const modal = await startConnecting(here(), [`127.0.0.1:${lan.port}`, '127.0.0.1:1']);
+    await screenshot(page, 'v0-one-left-out');
     expect(modal.title).toContain('Trust this certificate');
     expect(modal.detail).toMatch(/Left out: .*127\.0\.0\.1:1\b/);
     expect(modal.detail.replaceAll('\n', '')).toContain(fingerprintOf(lan, 'Home').slice(0, 47));
