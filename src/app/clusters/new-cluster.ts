@@ -129,10 +129,20 @@ export function nameFor(endpoint: string, taken: readonly string[]): string {
   }
 }
 
-/** How these endpoints are recognised from now on: by what they showed, unless public authorities vouch for all of them. */
-export function pinning(seen: ReadonlyMap<string, SeenCertificate>): { readonly tls?: { readonly fingerprint: JsonObject | string } } {
-  const all = [...seen].map(([endpoint, { fingerprint }]) => [endpoint, fingerprint] as const);
-  if ([...seen.values()].every(({ isPublic }) => isPublic)) return {};
+/** Whether endpoints are recognised by what they showed from now on: unless public authorities vouch for all of them. */
+export function needPins(shown: ReadonlyMap<string, SeenCertificate>): boolean {
+  return [...shown.values()].some(({ isPublic }) => !isPublic);
+}
+
+/**
+ * How the endpoints of a new entry are recognised. @param pins what a person was told of all that were shown: that holds, whichever was left out since
+ */
+export function pinning(
+  usable: ReadonlyMap<string, SeenCertificate>,
+  pins = needPins(usable),
+): { readonly tls?: { readonly fingerprint: JsonObject | string } } {
+  if (!pins) return {};
+  const all = [...usable].map(([endpoint, { fingerprint }]) => [endpoint, fingerprint] as const);
   const [only] = all;
   return { tls: { fingerprint: all.length === 1 && only !== undefined ? only[1] : Object.fromEntries(all) } };
 }

@@ -7,6 +7,7 @@ const general = `Every command takes
   --state DIR     state directory; default: $XDG_STATE_HOME/banksman
   --store URL     sqlite:[FILE], valkeys://HOST:PORT/0?prefix=NAME, valkeys+sentinel://…, valkeys+cluster://…
   --help, --version
+Of an option with one value that is given twice the last counts.
 `;
 
 export function usageOf({ summary, usage, notes }: CommandRecord): string {

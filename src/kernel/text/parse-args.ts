@@ -10,7 +10,7 @@ export function whyUnparsed(thrown: unknown): string {
   return `unknown option \`${option}\``;
 }
 
-const places = { config: 'file', state: 'directory', store: 'store' } as const;
+const places = { config: 'file', state: 'directory', store: 'store', root: 'folder' } as const;
 
 /** Of an option that says where something is and is empty, which would be the current directory or nothing at all; undefined: there is none. */
 export function emptyPlace(given: { readonly [Place in keyof typeof places]?: string | undefined }): string | undefined {

@@ -7,14 +7,15 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname, networkInterfaces } from 'node:os';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { lookAtHostKey } from '#app/clusters/try-cluster';
 import { demoTokens } from '#demo/index';
 import type { JsonObject } from '#kernel/json';
-import { type LanCluster, startLanCluster } from '../../integration/app/clusters/lan-cluster.ts';
+import { type LanCluster, startLanCluster, startOtherServer } from '../../integration/app/clusters/lan-cluster.ts';
 import { answerStep, startConnecting, waitStep } from '../harness/assistant.ts';
 import { launchWorkbench, type Workbench } from '../harness/launch-workbench.ts';
 import { waitModal } from '../harness/modal.ts';
+import { waitForNotification } from '../harness/notifications.ts';
 import { pickRow, pickRows, runCommand, typeInto, waitPickRow } from '../harness/palette.ts';
 import { screenshot } from '../harness/screenshot.ts';
 
@@ -83,13 +84,17 @@ const webview = () => page.locator('iframe.webview.ready:visible').last().conten
 describe('in a folder that nobody trusts', () => {
   it('shows the other nodes with what their cluster vouches for, and leaves out who shows another certificate', async () => {
     lan.demo.faults.swapCertificate('pve');
-    // Nothing answers at the second.
-    const modal = await startConnecting(here(), [`127.0.0.1:${lan.port}`, '127.0.0.1:1']);
+    const other = await startOtherServer();
+    onTestFinished(() => other.close());
+    // Nothing answers at the second, and the third is no cluster.
+    const modal = await startConnecting(here(), [`127.0.0.1:${lan.port}`, '127.0.0.1:1', other.address]);
     await screenshot(page, 'v0-one-left-out');
-    expect(modal.title).toContain('Trust this certificate');
+    expect(modal.title).toContain('Trust these certificates');
     expect(modal.detail).toMatch(/Left out: .*127\.0\.0\.1:1\b/);
     expect(modal.detail.replaceAll('\n', '')).toContain(fingerprintOf(lan, 'Home').slice(0, 47));
     await modal.click('Trust and Go On');
+    await waitForNotification(page, `Left out: what answers at https://${other.address} is not the API of Proxmox VE`);
+    await screenshot(page, 'v0-no-cluster');
     await giveToken(lan);
     await waitStep(here(), 'Other nodes of the cluster');
     await waitPickRow(page, 'pve');

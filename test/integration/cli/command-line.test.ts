@@ -66,6 +66,8 @@ describe('usage', () => {
     [['tools', '--config='], /`--config` must name a file; see `banksman tools --help`/, 'stderr'],
     [['man', '--state='], /`--state` must name a directory/, 'stderr'],
     [['call', 'get_vms', '--store='], /`--store` must name a store/, 'stderr'],
+    [['policy', 'check', '--root='], /`--root` must name a folder/, 'stderr'],
+    [['audit', 'export', '--as=ada'], /`--as` says who signs: add `--sign`/, 'stderr'],
   ] as const)('%j exits 1 and says why', async (words, message, stream) => {
     const finished = await bench.run(words);
     expect(finished.status).toBe(1);

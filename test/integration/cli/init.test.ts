@@ -1,7 +1,8 @@
 /** `banksman init` at a real terminal, against the demo cluster. */
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { startLanCluster, startOtherServer } from '../app/clusters/lan-cluster.ts';
 import { passphrase, personAt } from './person.ts';
 import { type Bench, startBench } from './support.ts';
 import type { Dialogue, TerminalEnd } from './terminal.ts';
@@ -87,6 +88,42 @@ it('asks, shows the certificate, tries the token, names missing rights, writes 0
   const now = JSON.parse(readFileSync(bench.machineFile, 'utf8')) as { clusters: { name: string }[]; protected: object };
   expect(now.clusters.map(({ name }) => name)).toEqual(['cluster', 'cluster-2']);
   expect({ ...now, clusters: now.clusters.slice(0, 1) }).toEqual(config);
+});
+
+it.each([
+  { beside: false, says: 'It is not pinned, so that it can be renewed.' },
+  { beside: true, says: 'It is pinned. On the node' },
+])('pins what it said that it pins, also where the address that needed it is left out: $beside', async ({ beside, says }) => {
+  const lan = await startLanCluster();
+  onTestFinished(() => lan.close());
+  const other = await startOtherServer();
+  onTestFinished(() => other.close());
+  const authority = join(bench.folder, 'authority.pem');
+  writeFileSync(authority, lan.demo.cluster.certificates.authority);
+  const host = `127.0.0.1:${lan.port}`;
+  const trusted: Dialogue[number] = ['to trust this certificate', 'yes\r'];
+  const { status, screen } = await personAt(bench).at(
+    ['init'],
+    [
+      ...toCertificate(beside ? `${host} ${other.address}` : host),
+      ...(beside ? [trusted, trusted] : [trusted]),
+      ['id of the API token', `${demo.tokenId}\r`],
+      ['its secret (not shown)', `${lan.secret}\r`],
+      ...(beside ? [alone] : []),
+      ['yes` to protect all', '\r'],
+    ],
+    { NODE_EXTRA_CA_CERTS: authority },
+  );
+  expect(status, screen).toBe(0);
+  expect(screen).toContain(`A public authority vouches for it and for this name.\n${says}`);
+  expect(/left out: .* is not the API of Proxmox VE/.test(screen)).toBe(beside);
+  const [fingerprint] = lan.demo.cluster.certificates.nodes.values();
+  const { clusters } = JSON.parse(readFileSync(bench.machineFile, 'utf8')) as {
+    clusters: readonly { endpoints: unknown; tls?: unknown }[];
+  };
+  expect(clusters.map(({ endpoints, tls }) => ({ endpoints, tls }))).toEqual([
+    { endpoints: [`https://${host}`], tls: beside ? { fingerprint: fingerprint?.fingerprint } : undefined },
+  ]);
 });
 
 it('says that an approver has to agree, where one agreed to what was there', async () => {

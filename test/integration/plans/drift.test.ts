@@ -2,9 +2,10 @@
  * Somebody else changes what a plan was approved for, on random clusters: nothing of it runs on what was not approved. `BANKSMAN_DRIFTS=1000` tries
  * as many; a failure names the seed of its cluster, and `BANKSMAN_SEED=… BANKSMAN_DRIFTS=1` begins there.
  */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { LocalApp } from '#app/create-app';
 import { createRandom, type Random } from '#demo/random';
+import { systemClock } from '#execution/deadline';
 import { call, type World } from '../app/support.ts';
 import { startRandomWorld } from './random-cluster.ts';
 import { approvedPlan, ended, forEachTest, planAt, run, states, step } from './support.ts';
@@ -141,6 +142,20 @@ describe('a guest that cannot be read just before its step', () => {
     expect(await app.plans.control(id, 'stop', 'user:alice')).toMatchObject({ ok: true });
     const plan = await ended(app, id);
     expect([plan.standing, states(plan), plan.message]).toEqual(['stopped', ['done', 'not_done'], 'a person stopped it']);
+    expect(tagsOf()).toBeUndefined();
+  });
+
+  it('gives up after ten minutes, and never ran the step', async () => {
+    const { id, readAgain } = await waiting();
+    const { now } = systemClock;
+    const jumps = vi.spyOn(systemClock, 'now').mockImplementation(() => now() + 10 * 60_000);
+    onTestFinished(() => jumps.mockRestore());
+    let plan = await planAt(app, id);
+    // Not its standing: the jump alone may let its process look as if it had ended.
+    while (plan.steps[1]?.state === 'not_done') plan = await planAt(app, id);
+    expect(states(plan), plan.message).toEqual(['done', 'refused']);
+    expect(plan.steps[1]?.message).toMatch(/did not run: whether its guests are as they were approved could not be read.*guest 101/);
+    readAgain();
     expect(tagsOf()).toBeUndefined();
   });
 });

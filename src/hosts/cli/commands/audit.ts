@@ -114,6 +114,7 @@ async function tiles(words: readonly string[], options: CommandOptions): Promise
 async function exportTrail(options: CommandOptions): Promise<number> {
   if ((options.format ?? 'jsonl') !== 'jsonl')
     throw badUsage(`\`--format\` must be jsonl, not \`${showPlainly(options.format ?? '', 40)}\``);
+  if (options.as !== undefined && !options.sign) throw badUsage('`--as` says who signs: add `--sign`, or leave it out');
   const { config } = await configOf(options);
   const signer = options.sign ? await signerHere(options) : undefined;
   const { output, close } = await openOutput(options.output);

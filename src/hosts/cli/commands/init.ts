@@ -74,8 +74,8 @@ type Cluster = Pick<ClusterConfig, 'name' | 'endpoints'>;
 
 async function asked(around: Around, clusters: readonly Cluster[]): Promise<{ readonly cluster: JsonObject; readonly secret: string }> {
   const { known, terminal } = around;
-  const seen = await reached(around, clusters);
-  const endpoints = [...seen.keys()];
+  const { usable, pins } = await reached(around, clusters);
+  const endpoints = [...usable.keys()];
   const tokenId = await answer(() => terminal.ask('id of the API token (as ops@pve!banksman): '), known.checkTokenId, terminal);
   const secret = await answer(
     () => terminal.askSecret('its secret (not shown): '),
@@ -84,7 +84,7 @@ async function asked(around: Around, clusters: readonly Cluster[]): Promise<{ re
   );
   const names = clusters.map(({ name }) => name);
   const name = known.nameFor(endpoints[0] ?? '', names);
-  return { cluster: { name, endpoints, tokenId, ...known.pinning(seen) }, secret };
+  return { cluster: { name, endpoints, tokenId, ...known.pinning(usable, pins) }, secret };
 }
 
 const tries = 3;
@@ -116,7 +116,7 @@ function limited(signal: AbortSignal): AbortSignal {
 }
 
 /** Asks until a node of those that were named answers and is trusted. The others are said, and left out. @throws {Refusal} */
-async function reached(around: Around, clusters: readonly Cluster[]): Promise<ReadonlyMap<string, SeenCertificate>> {
+async function reached(around: Around, clusters: readonly Cluster[]): Promise<Trusted> {
   const { known, terminal } = around;
   for (let attempt = 0; attempt < tries; attempt += 1) {
     const endpoints = await answer(
@@ -124,27 +124,35 @@ async function reached(around: Around, clusters: readonly Cluster[]): Promise<Re
       (typed) => known.checkAddresses(typed, clusters),
       terminal,
     );
-    const seen = await trusted(endpoints, around);
-    if (seen.size > 0) return seen;
+    const found = await trusted(endpoints, around);
+    if (found.usable.size > 0) return found;
     terminal.say(`none of them can be used: ${endpoints.join(', ')}\n\n`);
   }
   throw new Refusal('bad_answer', 'nothing was changed');
 }
 
+interface Trusted {
+  readonly usable: ReadonlyMap<string, SeenCertificate>;
+  /** What was said of all that were shown. */
+  readonly pins: boolean;
+}
+
 /** Has each that answers trusted. */
-async function trusted(endpoints: readonly string[], around: Around): Promise<ReadonlyMap<string, SeenCertificate>> {
-  const { terminal, signal } = around;
+async function trusted(endpoints: readonly string[], around: Around): Promise<Trusted> {
+  const { known, terminal, signal } = around;
   const { checkProxmox } = await import('#app/clusters/try-cluster');
-  const seen = new Map<string, SeenCertificate>();
-  for (const [endpoint, shown] of await lookAtAll(endpoints, around)) {
-    await trust(endpoint, shown, around);
-    const failed = await checkProxmox(endpoint, shown.isPublic ? undefined : shown.fingerprint, limited(signal)).catch(toFault);
-    if (failed === undefined) seen.set(endpoint, shown);
+  const shownBy = await lookAtAll(endpoints, around);
+  const pins = known.needPins(shownBy);
+  const usable = new Map<string, SeenCertificate>();
+  for (const [endpoint, shown] of shownBy) {
+    await trust(endpoint, { ...shown, pins }, around);
+    const failed = await checkProxmox(endpoint, pins ? shown.fingerprint : undefined, limited(signal)).catch(toFault);
+    if (failed === undefined) usable.set(endpoint, shown);
     else sayLeftOut(failed, terminal);
   }
-  if (seen.size > 0 && seen.size < endpoints.length)
-    terminal.say(`going on with ${[...seen.keys()].join(', ')}; the others can be added to \`endpoints\` later\n`);
-  return seen;
+  if (usable.size > 0 && usable.size < endpoints.length)
+    terminal.say(`going on with ${[...usable.keys()].join(', ')}; the others can be added to \`endpoints\` later\n`);
+  return { usable, pins };
 }
 
 /** @returns those that answer @throws {Refusal} `cancelled` */
@@ -161,15 +169,20 @@ function sayLeftOut({ message, next }: Fault, terminal: Terminal): void {
 }
 
 /** @throws {Refusal} `cancelled` */
-async function trust(endpoint: string, seen: SeenCertificate, { known, terminal }: Around): Promise<void> {
+async function trust(
+  endpoint: string,
+  { pins, isPublic, ...seen }: SeenCertificate & Pick<Trusted, 'pins'>,
+  { known, terminal }: Around,
+): Promise<void> {
   const line = (text: string) => showPlainly(text.replaceAll('\n', ', '), 200);
   terminal.say(
     `\n${endpoint} shows the certificate of ${line(seen.subject)}, made by ${line(seen.issuer)}, valid to ${line(seen.validTo)}:\n  ${seen.fingerprint}\n`,
   );
+  if (isPublic) terminal.say('A public authority vouches for it and for this name.\n');
   terminal.say(
-    seen.isPublic
-      ? 'A public authority vouches for it and for this name, so it need not be pinned.\n'
-      : `On the node ${known.showFingerprint} prints the same, or somebody is in between.\n`,
+    pins
+      ? `It is pinned. On the node ${known.showFingerprint} prints the same, or somebody is in between.\n`
+      : 'It is not pinned, so that it can be renewed.\n',
   );
   await agreed(terminal, 'type `yes` to trust this certificate from now on: ');
 }

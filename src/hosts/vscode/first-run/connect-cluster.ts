@@ -39,6 +39,8 @@ interface Draft {
   readonly typed: string;
   /** Of those that can be used. */
   readonly seen: ReadonlyMap<string, SeenCertificate>;
+  /** Whether the person was told that they are pinned. */
+  readonly pins: boolean;
   /** Why others that were named cannot. */
   readonly leftOut: readonly Fault[];
   readonly tokenId: string;
@@ -73,7 +75,7 @@ export interface ConnectDeps {
 export async function askNewCluster(deps: ConnectDeps): Promise<NewClusterAnswers | undefined> {
   const trials: ClusterTrial[] = [];
   const start: Draft = {
-    ...{ typed: '', seen: new Map(), leftOut: [], tokenId: '', secret: '', cluster: {}, message: asIs('') },
+    ...{ typed: '', seen: new Map(), pins: true, leftOut: [], tokenId: '', secret: '', cluster: {}, message: asIs('') },
     ...{ rights: { may: [], lacks: [], commands: [] }, found: [], chosen: [], ssh: undefined, protect: [] },
   };
   try {
@@ -133,15 +135,15 @@ function flawOf(found: { readonly flaw: string } | object): string | undefined {
 
 /** The one question of the assistant that decides whom a token is shown to. */
 async function trustCertificates(draft: Draft, { confirm }: ConnectDeps): Promise<Went<Draft>> {
-  const { pinning, showFingerprint } = await core();
+  const { needPins, showFingerprint } = await core();
   const { checkProxmox } = await trying();
-  const isPublic = pinning(draft.seen).tls === undefined;
-  const how = isPublic
-    ? t('A public authority vouches for it and for this name. It is not pinned, so that it can be renewed.')
-    : t(
+  const pins = needPins(draft.seen);
+  const how = pins
+    ? t(
         'Compare each with what the node itself prints, on its own console and not over this network:\n{0}\nIf one differs, somebody is in between: do not go on.',
         showFingerprint.replaceAll('`', ''),
-      );
+      )
+    : t('A public authority vouches for it and for this name. It is not pinned, so that it can be renewed.');
   const trusts = await confirmRun(
     {
       key: 'trust certificates',
@@ -159,11 +161,11 @@ async function trustCertificates(draft: Draft, { confirm }: ConnectDeps): Promis
   if (!trusts) return 'back';
   const usable = new Map<string, SeenCertificate>();
   for (const [endpoint, shown] of draft.seen) {
-    const failed = await checkProxmox(endpoint, isPublic ? undefined : shown.fingerprint, AbortSignal.timeout(lookMs)).catch(toFault);
+    const failed = await checkProxmox(endpoint, pins ? shown.fingerprint : undefined, AbortSignal.timeout(lookMs)).catch(toFault);
     if (failed === undefined) usable.set(endpoint, shown);
     else confirm.dialogs.tell('error', t('Left out: {0}', faultWords(failed)));
   }
-  return usable.size === 0 ? 'back' : { value: { ...draft, seen: usable } };
+  return usable.size === 0 ? 'back' : { value: { ...draft, seen: usable, pins } };
 }
 
 /** Sixteen pairs a line: the eye finds its place again. */
@@ -234,7 +236,7 @@ async function tried(draft: Draft, { clusters, baseDir, trials }: SecretDeps, si
     endpoints[0] ?? '',
     clusters.map((one) => one.name),
   );
-  const cluster = { name, endpoints, tokenId: draft.tokenId, ...pinning(draft.seen) };
+  const cluster = { name, endpoints, tokenId: draft.tokenId, ...pinning(draft.seen, draft.pins) };
   const trial = await tryCluster(cluster, draft.secret, baseDir);
   trials.push(trial);
   const { message, rights } = await trial.look(signal);

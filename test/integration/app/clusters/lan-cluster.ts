@@ -1,6 +1,9 @@
 /** A cluster as it is in a network: every node answers at an address of its own on the port of the first, one of them over IPv6, too. */
 import { randomUUID } from 'node:crypto';
-import { createServer, connect as dial, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { createServer as createWebServer } from 'node:https';
+import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
+import { createAuthority } from '#demo/certificate';
 import { type ClusterSeed, type DemoCluster, demoTokens, startDemoCluster } from '#demo/index';
 import { demoSeed } from '#demo/initial-state';
 
@@ -34,6 +37,17 @@ export async function startLanCluster(change: (seed: ClusterSeed) => Partial<Clu
       for (const end of relays) await end();
       await demo.close();
     },
+  };
+}
+
+/** A web server of another kind, whose certificate nobody vouches for. */
+export async function startOtherServer(): Promise<{ readonly address: string; close(): Promise<void> }> {
+  const { certificatePem, privateKeyPem } = createAuthority('nobody', Date.now()).issue('nas', [], ['127.0.0.1']);
+  const server = createWebServer({ cert: certificatePem, key: privateKeyPem }, (_request, response) => response.writeHead(404).end());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => new Promise<void>((resolve) => void server.close(() => resolve())),
   };
 }
 
