@@ -92,7 +92,8 @@ interface Once {
 async function runOnce(run: ContainedRun, { opened, seen, hidden }: Once, signal: AbortSignal): Promise<LaunchResult> {
   try {
     const covered = seen.closed.map((directory) => `${run.ground.workspaceRoot}/${directory}`);
-    const result = await runContained({ ...run, git: withIgnored(run.git, hidden), view: { ...opened, covered } }, signal);
+    const git = withIgnored(withOwnNumbers(run, opened.isCopy), hidden);
+    const result = await runContained({ ...run, git, view: { ...opened, covered } }, signal);
     signal.throwIfAborted();
     return result;
   } catch (thrown) {
@@ -186,8 +187,7 @@ export function needsNetwork({ end, exitCode, networkTries, stdout, stderr }: La
 }
 
 /** What is hidden, git leaves alone (`add -A`, `stash -u`, `clean -fd`): a place holder in a commit would stand for the secret from then on. */
-function withIgnored(settings: GitSettings, hidden: readonly string[]): GitSettings {
-  const files = withOwnNumbers(settings.files);
+function withIgnored(files: GitSettings['files'], hidden: readonly string[]): GitSettings {
   if (hidden.length === 0) return { files };
   const patterns = hidden.map((file) => `/${file.replace(/[\\*?[\]!# ]/g, '\\$&')}\n`);
   const name = '.config/git/ignore';
@@ -195,11 +195,13 @@ function withIgnored(settings: GitSettings, hidden: readonly string[]): GitSetti
 }
 
 /**
- * As root a command has another number than who made the index (`sandboxUser`), so that git would read every file again at each `git status`. It goes by
- * size and time of change then, and misses a change that keeps both. Source: `git-config(1)`, `core.checkStat`.
+ * Root, owners and groups other than one's own have other numbers in a run, and so has a copy: git would take every file for changed. It goes by size
+ * and time of change there, and misses a change that keeps both. Source: `git-config(1)`, `core.checkStat`.
  */
-function withOwnNumbers(files: GitSettings['files']): GitSettings['files'] {
-  if (!isPrivileged()) return files;
+function withOwnNumbers({ git: { files }, ground }: ContainedRun, isCopy: boolean): GitSettings['files'] {
+  const { uid, gid } = sandboxUser();
+  const owned = ['', '/.git/index'].flatMap((place) => look(`${ground.workspaceRoot}${place}`) ?? []);
+  if (!isCopy && !isPrivileged() && owned.every((stats) => Number(stats.uid) === uid && Number(stats.gid) === gid)) return files;
   return new Map([...files, ['.gitconfig', `${files.get('.gitconfig') ?? ''}[core]\n\tcheckStat = minimal\n`]]);
 }
 

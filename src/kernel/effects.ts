@@ -20,8 +20,8 @@ export interface Change {
   readonly leadsTo?: string | undefined;
   /** A link that was in the workspace before led to the same place. */
   readonly ledBefore?: true;
-  /** Names in the outermost new directory that holds the entry, itself included. */
-  readonly newWith?: readonly string[];
+  /** Whether one of the new directories that hold the entry, or itself, has that name in it. */
+  readonly newWith?: (name: string) => boolean;
   /** Of what goes with a directory: that one, the outermost. */
   readonly goneWith?: string;
   /**

@@ -2,7 +2,7 @@
  * Counts over lines of shell, each in a fresh workspace: `node test/bench/effects-lines.ts LINES.jsonl FIXTURE.sh [KIND …]`. A line is
  * `{ id, kind, input }`. Each is run and undone; `ordinary` ones on plain bash too, before and after, in a workspace at the same place:
  * exit codes, words and trees are compared where plain bash agrees with itself. Of all others is counted what is left. `TMPDIR` is where,
- * `WATCH` names places in which nothing may change. Run as a user who may be harmed: the ordinary lines run on the host, too.
+ * `WATCH` names more places in which nothing may change. Run as a user who may be harmed: the ordinary lines run on the host, too.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
@@ -77,8 +77,11 @@ async function ours(line: Line, workspace: string): Promise<Ours | undefined> {
   const command = line.input.replaceAll('WORKSPACE', workspace);
   const runner = runnerOf(workspace);
   const target = { kind: 'command', access: 'operate', surface: 'workspace_command', text: command } as const;
-  const { effect } = decideCommand(target, { userRules: [], view: (await runner.status()).view });
-  if (effect !== 'allow') return undefined;
+  const status = await runner.status();
+  if (decideCommand(target, { userRules: [], view: status.view }).effect !== 'allow') {
+    count(line, 'asked', JSON.stringify(status));
+    return undefined;
+  }
   const before = everything(workspace);
   const request = { command, surface: 'workspace_command', timeoutMs: limitMs, network: false, agentId: 'cli:bench' } as const;
   const result = await runner.run(request, signal, () => undefined);
@@ -116,7 +119,7 @@ function check(line: Line, result: CommandResult, workspace: string): void {
 function plain(line: Line, workspace: string): Left {
   const command = line.input.replaceAll('WORKSPACE', workspace);
   const searchPath = process.env['PATH'] ?? '';
-  const env = { ...process.env, PATH: searchPath, HOME: home, LANG: 'C.UTF-8', TERM: 'dumb', OLDPWD: undefined };
+  const env = { ...process.env, PATH: searchPath, HOME: home, LANG: 'C.UTF-8', TERM: 'dumb', SHLVL: '1', OLDPWD: undefined };
   const ofUsers = process.getuid?.() === 0 ? [] : ['-U', '-c', '--keep-caps'];
   const script = 'ip link set lo up; exec setpriv --ambient-caps=-all --inh-caps=-all timeout 30 bash -c "$0"';
   const args = [...ofUsers, '-n', '--kill-child', '--fork', '--pid', '--mount-proc', 'bash', '-c', script];
@@ -210,8 +213,24 @@ function pids(): readonly string[] {
 
 /** What changed there since the last look, but for the bench's own. */
 function changedOutside(): readonly string[] {
-  if (watched.length === 0) return [];
-  const args = [...watched, '-xdev', '-path', root, '-prune', '-o', '-cnewer', at('looked'), '-print'];
+  const own = ['ws', 'state', 'looked'].flatMap((name) => ['-o', '-path', at(name)]);
+  const args = [
+    root,
+    ...watched,
+    '-xdev',
+    '(',
+    '-false',
+    ...own,
+    ')',
+    '-prune',
+    '-o',
+    '!',
+    '-path',
+    root,
+    '-cnewer',
+    at('looked'),
+    '-print',
+  ];
   const found = spawnSync('find', args, { encoding: 'utf8' })
     .stdout.split('\n')
     .filter((name) => name !== '');
@@ -230,8 +249,7 @@ async function measure(line: Line): Promise<void> {
   if (running.length > 0) count(line, 'left running', running.join(' '));
   const outside = changedOutside();
   if (outside.length > 0) count(line, 'changed outside', outside.join(' '));
-  if (left === undefined) count(line, 'asked');
-  else countEffects(line, left.result);
+  if (left !== undefined) countEffects(line, left.result);
   if (left === undefined || first === undefined) return;
   // The second time of plain bash is for the lines that differ alone.
   if (compare({ left, first }, first, () => undefined) > 0)

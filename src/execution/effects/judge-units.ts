@@ -176,11 +176,10 @@ function isWithin(inner: string, outer: string): boolean {
 /** Of a new directory the outermost entries that may not go in. */
 function takeOut(unit: Unit, request: Asked): Sorted {
   const out: { readonly entry: NewEntry; readonly verdict: Verdict }[] = [];
-  const names = namesOf(unit);
   for (const entry of unit.inside) {
     if (out.some((found) => isWithin(entry.path, found.entry.path))) continue;
     const isSecret = request.difference.lostSecrets.some(({ path: at }) => at === entry.path);
-    const verdict = isSecret ? lostSecret : request.judge(newChange(entry, 'create', { request, names }), request.ground);
+    const verdict = isSecret ? lostSecret : request.judge(newChange(entry, 'create', { request, unit }), request.ground);
     if (verdict.action === 'apply') continue;
     const whole = [unit.after, ...unit.inside].find((other) => other?.path === verdict.whole) ?? entry;
     const why = whole === entry ? verdict.why : `\`${entry.path.slice(whole.path.length + 1)}\` in it: ${verdict.why}`;
@@ -209,15 +208,9 @@ function leftOutOf(name: string, { kind }: Unit, { action, rule, why }: Verdict)
   return { path: name, kind, reason: action === 'hold' ? 'held' : 'refused', rule, why };
 }
 
-/** Directly in a new directory. */
-function namesOf({ path: top, inside, after }: Unit): readonly string[] {
-  if (after?.stats.isDirectory() !== true) return [];
-  return inside.map((entry) => entry.path.slice(top.length + 1)).filter((below) => !below.includes('/'));
-}
-
 function topChange(unit: Unit, request: Asked): Change {
   const { before, after, kind } = unit;
-  if (after !== undefined) return { ...newChange(after, kind, { request, names: namesOf(unit) }), ...timesAlone(unit) };
+  if (after !== undefined) return { ...newChange(after, kind, { request, unit }), ...timesAlone(unit) };
   const { type = 'file', mode = 0, size = 0 } = before?.stamp ?? {};
   return {
     path: unit.path,
@@ -242,10 +235,10 @@ function goneChange(at: string, stats: NewEntry['stats']): Change {
 
 interface ChangeGround {
   readonly request: Asked;
-  readonly names: readonly string[];
+  readonly unit: Pick<Unit, 'inside'>;
 }
 
-function newChange(entry: NewEntry, kind: Change['kind'], { request, names }: ChangeGround): Change {
+function newChange(entry: NewEntry, kind: Change['kind'], { request, unit }: ChangeGround): Change {
   const { path: at, stats, source } = entry;
   const type = typeOf(stats);
   return {
@@ -255,7 +248,7 @@ function newChange(entry: NewEntry, kind: Change['kind'], { request, names }: Ch
     mode: modeOf(stats),
     ...request.repositoryOf(at),
     bytes: type === 'file' ? Number(stats.size) : 0,
-    ...(names.length === 0 ? {} : { newWith: names }),
+    newWith: (name) => unit.inside.some((other) => posix.basename(other.path) === name && isWithin(at, posix.dirname(other.path))),
     ...(type === 'link' ? linkFacts(at, source, request) : {}),
     sameAs: (other) => isSameFile({ stats, source }, `${request.view.workspaceRoot}/${other}`),
     ...(type === 'file' ? { texts: () => textsOf(source, `${request.view.workspaceRoot}/${at}`) } : {}),

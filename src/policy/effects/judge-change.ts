@@ -285,7 +285,7 @@ export const effectRules: readonly EffectRule[] = [
     matches: (change, { inGit, inPackages }) => {
       if (inGit !== undefined) return false;
       const row = controlRowOf(change.path.split('/'));
-      if (row?.id === 'interpreters') return !gone(change) && change.newWith?.includes('pyvenv.cfg') !== true;
+      if (row?.id === 'interpreters') return !gone(change) && change.newWith?.('pyvenv.cfg') !== true;
       return row !== undefined && !inPackages && !isCopyOfObeyed(change);
     },
     match: [
@@ -298,7 +298,7 @@ export const effectRules: readonly EffectRule[] = [
     ],
     notMatch: [
       'node_modules/x/.vscode/settings.json',
-      { path: '.venv/lib/python3.11/site-packages/distutils-precedence.pth', newWith: ['bin', 'pyvenv.cfg', 'lib'] },
+      { path: '.venv/lib/python3.11/site-packages/distutils-precedence.pth', newWith: (name) => name === 'pyvenv.cfg' },
       { path: '.venv/lib/python3.11/site-packages/x.pth', kind: 'delete' },
       { path: '.vscode/tasks.json', sameAs: (other) => other === '.vscode/tasks.json' },
       { path: 'clone/.vscode/tasks.json', sameAs: (other) => other === '.vscode/tasks.json' },

@@ -58,11 +58,12 @@ function ground() {
 function run(
   lines: readonly string[],
   user: number | undefined,
-  where: ReturnType<typeof ground> & Pick<LinesJob, 'env'> = ground(),
+  where: ReturnType<typeof ground> & Pick<LinesJob, 'env'> & { readonly owned?: () => void } = ground(),
 ): readonly CommandResult[] {
   const { workspaceRoot, stateDir, home, env } = where;
   const job: LinesJob = { workspaceRoot, stateDir, home, lines, ...(env === undefined ? {} : { env }) };
   if (user !== undefined) execFileSync('chown', ['-R', `${user}:${user}`, where.root]);
+  where.owned?.();
   const node = [process.execPath, '--disable-warning=ExperimentalWarning', child, JSON.stringify(job)];
   const as = user === undefined ? [] : ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups'];
   const [program = '', ...args] = [...as, ...node];
@@ -183,8 +184,9 @@ describe.skipIf(!canSandbox).each(users)('as $who', ({ user }) => {
     ['mytool && ~/miniconda3/bin/conda-tool', 'tool ran\ntool ran\n'],
     ['.venv/bin/python -c "print(6*7)"', '42\n', 'python3'],
     ['python3 -m venv --without-pip /tmp/v && /tmp/v/bin/python -c "print(1)"', '1\n', 'python3'],
+    ['mkdir n && python3 -m venv --without-pip n/v && echo >n/v/lib/d.pth && n/v/bin/python -c "print(2)"', '2\n', 'python3'],
     [
-      'echo B=2 >> config/.env && git diff --stat | tail -1 && git commit -qam t && git add -A src && cat config/.env .npmrc',
+      'rm -rf n; echo B=2 >> config/.env && git diff --stat | tail -1 && git commit -qam t && git add -A src && cat config/.env .npmrc',
       expect.stringMatching(/1 file changed.*\nTRACKED=1\nB=2\nfund=false/),
     ],
     ['echo C=3 >> config/.env && git stash -q && git stash pop -q && git diff --name-only', 'config/.env\n'],
@@ -243,11 +245,26 @@ describe.skipIf(!canSandbox).each(users)('as $who', ({ user }) => {
     expect(effects?.leftOut).toEqual([]);
   });
 
-  it('an archive of directories that hold hidden secrets: nothing changes while it is read', () => {
+  it('who only reads sees nothing change: an archive of hidden secrets, and git, which sees other owners and groups, or a copy', () => {
     const where = ground();
-    write(where.workspaceRoot, { 'deep/er/.env': secret });
-    const [archived] = run(['tar cf /tmp/all.tar . && tar tf /tmp/all.tar ./deep/er/.env'], user, where);
+    const cwd = where.workspaceRoot;
+    write(cwd, { 'deep/er/.env': secret });
+    const owned = () => {
+      if (isRoot) execFileSync('chgrp', ['-R', 'users', cwd]);
+      execFileSync('git', ['-c', 'safe.directory=*', 'update-index', '--refresh'], { cwd });
+      execFileSync('chown', ['--reference=HEAD', 'index'], { cwd: path.join(cwd, '.git') });
+    };
+    const [archived, shared, copied] = run(
+      [
+        'tar cf /tmp/all.tar . && tar tf /tmp/all.tar ./deep/er/.env',
+        'git diff-files --name-only',
+        `python3 -c 'import os; os.rename("src", "lib")'; git diff-files --name-only -- a.txt config`,
+      ],
+      user,
+      { ...where, owned },
+    );
     expect(archived).toMatchObject({ exitCode: 0, stdout: './deep/er/.env\n', stderr: '' });
+    expect([shared, copied]).toMatchObject([{ exitCode: 0, stdout: '' }, { stdout: '' }]);
   });
 
   it.skipIf(!has('setfacl'))('a file keeps its access list, also where that names other people', () => {
