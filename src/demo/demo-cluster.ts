@@ -18,8 +18,7 @@ import { receiveMagicPacket, wakeAddress } from './pve/methods/nodes.ts';
 import type { ClusterSeed } from './pve/state.ts';
 import type { DemoClock } from './pve/task-engine.ts';
 import { createRandom } from './random.ts';
-import { type SshNode, startSshNode } from './ssh/node-server.ts';
-import { generateOpensshKey } from './ssh/openssh-key.ts';
+import { generateOpensshKey, type SshNode, startSshNode } from './ssh/node-server.ts';
 
 const defaults = { port: 0, seed: 1, taskDurationMs: 1500, state: 'demo', pins: 'first' } as const;
 type Settings = Required<DemoOptions>;

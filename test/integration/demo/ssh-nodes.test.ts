@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import ssh2, { type Client, type ParsedKey } from 'ssh2';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createManualClock, type DemoCluster, demoTokens, startDemoCluster } from '#demo/index';
-import { generateOpensshKey } from '#demo/ssh/openssh-key';
+import { generateOpensshKey } from '#demo/ssh/node-server';
 import { data } from './api-client.ts';
 import { connectSsh2, exec, openssh, runOpenssh, type ShellAnswer } from './ssh-client.ts';
 

@@ -1,6 +1,6 @@
 import ssh2, { type ParsedKey } from 'ssh2';
 import { expect, it } from 'vitest';
-import { generateOpensshKey } from '#demo/ssh/openssh-key';
+import { generateOpensshKey } from '#demo/ssh/node-server';
 
 function parsed(text: string): ParsedKey {
   const key = ssh2.utils.parseKey(text);

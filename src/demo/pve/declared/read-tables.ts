@@ -1,10 +1,8 @@
 /** The declared tables as what `dispatch.ts` works with. A file per kind of table; this one knows their form. */
 import type { ApiMethod, Permission, Verb } from '../api-method.ts';
 import type { ParameterSpec, ParameterSpecs } from '../parameter.ts';
-import { clusterMethodTable } from './cluster-methods.ts';
-import { guestMethodTable } from './guest-methods.ts';
-import { parameterGroups } from './parameter-groups.ts';
-import { propertyStrings } from './property-strings.ts';
+import { clusterMethodTable, guestMethodTable } from './methods.ts';
+import { parameterGroups, propertyStrings } from './parameters.ts';
 
 type Block = readonly [head: string, lines: readonly string[]];
 
