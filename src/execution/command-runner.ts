@@ -24,13 +24,15 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
   const looks: Looks = { index: createWorkspaceIndex({ root, rules }), tracked: createTrackedFiles(root) };
   const git = followGitSettings(ground.workspaceRoot, ground.environment, programRunner);
   let probed: Promise<Probed> | undefined;
+  let againAt = Number.POSITIVE_INFINITY;
   const probe = (fresh = false) => {
-    if (fresh) probed = undefined;
+    if (fresh || Date.now() >= againAt) [probed, againAt] = [undefined, Number.POSITIVE_INFINITY];
     // Not under a caller's signal: the answer is everybody's.
     probed ??= probeAll(ground, journal).then(
       (sandbox) => {
         ground.log.info(`sandbox ${sandbox.status.state}: ${sandbox.status.reason}`);
         if (isForWantOfRoom(sandbox.status)) probed = undefined;
+        if (sandbox.status.state !== 'enforced' || sandbox.status.view?.judged === false) againAt = Date.now() + failedForMs;
         return sandbox;
       },
       (thrown: unknown) => {
@@ -59,6 +61,9 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
     },
   };
 }
+
+/** So long, in ms, what a probe failed at counts: a busy machine, at which one ends at its limit, gets quiet again. */
+const failedForMs = 60_000;
 
 const wantOfRoom = /\bENOSPC\b|\bEDQUOT\b|no space left|quota exceeded/i;
 

@@ -48,7 +48,18 @@ interface Entry {
 
 // Not `/etc/ssl` and `/etc/pki` whole: they hold private keys that root could read.
 const names = [
-  ...['ld.so.cache', 'alternatives', 'localtime', 'os-release', 'mime.types', 'protocols', 'services', 'fonts', 'crypto-policies'],
+  ...[
+    'ld.so.cache',
+    'alternatives',
+    'localtime',
+    'os-release',
+    'debian_version',
+    'mime.types',
+    'protocols',
+    'services',
+    'fonts',
+    'crypto-policies',
+  ],
   ...['ssl/certs', 'ssl/openssl.cnf', 'pki/ca-trust/extracted', 'pki/tls/certs', 'pki/tls/cert.pem', 'pki/tls/openssl.cnf'],
 ];
 

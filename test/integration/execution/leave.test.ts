@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { homeDirectory } from '#execution/sandbox/home';
 import { attempts } from '#execution/sandbox/probe-sandbox';
 import { canSandbox, changedBubblewrap } from './support/bubblewrap.ts';
@@ -116,6 +116,18 @@ describe.skipIf(!canSandbox)('the state of the sandbox', () => {
     rmSync(path.join(directory, 'bwrap'));
     await expect(bench.runner.status()).resolves.toMatchObject({ state: 'enforced' });
     await expect(bench.runner.status({ fresh: true })).resolves.toMatchObject({ state: 'unavailable' });
+  });
+
+  it('is probed again a minute after a probe failed, as on a machine that was busy', async () => {
+    const directory = changedBubblewrap({ before: '[[ -e "$(dirname "$0")/quiet" ]] || exit 1' });
+    const bench = openWorkbench({ environment: { ...process.env, PATH: directory } });
+    await expect(bench.runner.status()).resolves.toMatchObject({ state: 'unavailable' });
+    writeFileSync(path.join(directory, 'quiet'), '');
+    await expect(bench.run('touch ran')).rejects.toMatchObject({ code: 'sandbox_required' });
+    const { now } = Date;
+    const later = vi.spyOn(Date, 'now').mockImplementation(() => now() + 60_000);
+    onTestFinished(() => later.mockRestore());
+    await expect(bench.run('true')).resolves.toMatchObject({ exitCode: 0, sandbox: 'enforced' });
   });
 
   it('is probed again after a sandbox did not start, and never replaced by none', async () => {
