@@ -145,7 +145,7 @@ export const fileExceptions: readonly FileException[] = [
     why: 'the process behind hooks, and installing them; loaded when asked for',
   },
   {
-    file: 'hosts/cli/shell-completions.ts',
+    file: 'hosts/cli/completions.ts',
     folders: ['hosts/hook'],
     why: 'the names of agents that can be typed behind `hook`; loaded when asked for',
   },

@@ -65,7 +65,7 @@ export const bundles = [
       {
         from: /^src\/hosts\/cli\/(?:main|run)\.ts$/,
         only: [
-          /^src\/hosts\/cli\/(?:main|newer-node|run|command-line|command-table|manual|output)\.ts$/,
+          /^src\/hosts\/cli\/(?:main|newer-node|run|command-line|command-table|output)\.ts$/,
           /^src\/app\/version\.ts$/,
           /^src\/kernel\/(?:errors|text\/message|text\/parse-args|text\/text)\.ts$/,
         ],

@@ -12,9 +12,8 @@ import { Fault, toFault } from '#kernel/errors';
 import { isJsonObject, type JsonObject, textOf } from '#kernel/json';
 import { emptyPlace, whyUnparsed } from '#kernel/text/parse-args';
 import { type HookAgent, hookAgent, hookAgents } from './agents.ts';
-import { failed, type HookAnswer } from './answer.ts';
+import { failed, type HookAnswer, type HookQuestion, type HookReply, longestQuestion, readLine } from './answer.ts';
 import { type HookPlaces, socketFor, windowSockets, workspaceOf } from './places.ts';
-import { type HookQuestion, type HookReply, longestQuestion, readLine } from './wire.ts';
 
 /** @param words what stands behind `banksman hook`. Never rejects; sets the exit status. */
 export async function askHook(words: readonly string[]): Promise<void> {

@@ -12,9 +12,8 @@ import type { CallingApp, CallRequest } from '#kernel/app';
 import { toFault } from '#kernel/errors';
 import { isJsonObject, type JsonObject, textOf } from '#kernel/json';
 import { type HookAgent, hookAgent } from './agents.ts';
-import { answerTo, failed, type HookAnswer } from './answer.ts';
+import { answerTo, failed, type HookAnswer, type HookReply, readLine } from './answer.ts';
 import { type OwnerOf, readCall } from './read-call.ts';
-import { type HookReply, readLine } from './wire.ts';
 
 interface Serving {
   /** Where it listens. */

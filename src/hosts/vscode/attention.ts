@@ -1,9 +1,8 @@
 /** Which new requests a person is told of, by their settings, and the words. */
 import type { RequestRecord } from '#kernel/approval/request';
 import { showPlainly } from '#kernel/text/text';
-import { agentName } from './approvals-view/agent-name.ts';
 import { t } from './l10n.ts';
-import { titleOfRequest } from './request-words.ts';
+import { agentName, titleOfRequest } from './request-words.ts';
 
 /** As somebody may have written it; what is none of the known words counts as the default. */
 export interface Attention {

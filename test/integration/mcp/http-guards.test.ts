@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers';
 import { Server } from '@modelcontextprotocol/server';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { McpToken } from '#app/people/mcp-tokens';
-import { isPrivateAddress } from '#hosts/mcp/http/address-guard';
+import { isPrivateAddress } from '#hosts/mcp/http/gatekeeper';
 import { defaultLimits, type HttpLimits, type HttpOptions } from '#hosts/mcp/http/http-options';
 import { type HttpEndpoint, serveHttp } from '#hosts/mcp/http/serve-http';
 import { oldOverHttp, oldOverSse } from './clients.ts';

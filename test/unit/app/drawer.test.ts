@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { describeTools } from '#app/catalog';
-import { fromDrawer } from '#app/drawer';
+import { fromDrawer } from '#app/short-list';
 import { languageModelToolContributions, mostTools } from '#hosts/vscode/contributes/language-model-tools';
 
 const tools = describeTools();

@@ -2,8 +2,7 @@
 
 import { createRequestChanges } from '#app/people/request-changes';
 import type { App } from '#kernel/app';
-import type { ReviewCard, Signer } from '#kernel/approval/answer';
-import type { CodeVerdict, OneTimeCodes } from '#kernel/approval/one-time-codes';
+import type { CodeVerdict, OneTimeCodes, ReviewCard, Signer } from '#kernel/approval/answer';
 import { type RequestRecord, type RequestStatus, requestStatuses } from '#kernel/approval/request';
 import { applyHeldTool } from '#kernel/effects';
 import { Fault, toFault } from '#kernel/errors';

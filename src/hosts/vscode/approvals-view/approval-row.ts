@@ -17,8 +17,7 @@ import { showPlainly } from '#kernel/text/text';
 import type { Impact } from '#kernel/tiers';
 import { inWords, t } from '../l10n.ts';
 import { codeSpan, escapeMarkdown } from '../markdown.ts';
-import { impactNames, statusNames, titleOfRequest } from '../request-words.ts';
-import { agentName, shortAgentName } from './agent-name.ts';
+import { agentName, impactNames, shortAgentName, statusNames, titleOfRequest } from '../request-words.ts';
 
 /** What menus can be offered on: a call or a report that waits, an approval that nobody used yet, and what is over. */
 type RowKind = 'approval' | 'report' | 'approved' | 'decided';

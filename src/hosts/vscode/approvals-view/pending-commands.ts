@@ -9,7 +9,7 @@ import { faultWords } from '../fault-words.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
-import { filterInWords, type RequestFilter } from './request-filter.ts';
+import { filterInWords, type RequestFilter } from './request-feed.ts';
 import { deniedInWords, denyQuestion, type Grouping, isGrouping } from './request-groups.ts';
 import type { RowFocus } from './row-focus.ts';
 import type { ShownRows } from './shown-rows.ts';

@@ -1,8 +1,7 @@
 /** How many requests wait, and what keeps Banksman from working: what the badge, the status bar and the welcome texts show. */
 import type { AttemptView } from '#kernel/attempt';
 import type { AppSession } from '../app-session.ts';
-import { attemptRows, unknownAttempts } from './attempt-rows.ts';
-import { type ProblemRow, problemHeadline, problemRows } from './problem-rows.ts';
+import { attemptRows, type ProblemRow, problemHeadline, problemRows, unknownAttempts } from './problem-rows.ts';
 import { Rereader } from './rereader.ts';
 
 /** For `when` clauses, as context key `banksman.state`. */

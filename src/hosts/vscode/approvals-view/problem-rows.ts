@@ -1,6 +1,8 @@
 /** What keeps Banksman from working, as rows of the tree and as one sentence. */
 import { basename } from 'node:path';
 import { defaultConfigFile } from '#app/config/paths';
+import type { App } from '#kernel/app';
+import type { AttemptView } from '#kernel/attempt';
 import type { Fault } from '#kernel/errors';
 import { showPlainly } from '#kernel/text/text';
 import { faultTexts } from '../fault-words.ts';
@@ -82,4 +84,34 @@ function sentences(...parts: readonly (string | undefined)[]): string {
     .filter((part) => part !== undefined)
     .map((part) => showPlainly(part, 1000))
     .join('\n');
+}
+
+// Calls whose outcome is unknown: rows above all others.
+
+/** In no menu: a row names its call. */
+export const seenCommand = 'banksman.seenAttempt';
+
+/** A store that cannot be read says so elsewhere. */
+export async function unknownAttempts(app: Pick<App, 'attempts'>): Promise<readonly AttemptView[]> {
+  try {
+    return (await app.attempts.list()).filter(({ standing }) => standing === 'unknown');
+  } catch {
+    return [];
+  }
+}
+
+export function attemptRows(unknown: readonly AttemptView[]): readonly ProblemRow[] {
+  return unknown.map((attempt) => ({
+    label: t('Outcome unknown: {0}', showPlainly(attempt.tool, 60)),
+    description: showPlainly(`${attempt.targets.join(', ')} (${attempt.agent})`, 160),
+    tooltip: [...attemptLines(attempt), t('Select to mark it as seen.')].join('\n'),
+    command: { command: seenCommand, title: t('Mark as Seen'), arguments: [attempt.call] },
+  }));
+}
+
+/** What is known of it, and what to look at. */
+export function attemptLines({ tool, targets, agent, begunAt, requestId, message = '', next = '' }: AttemptView): readonly string[] {
+  const call = t('{0} by {1}, begun {2}', `${tool} ${targets.join(', ')}`, agent, begunAt);
+  const what = requestId === undefined ? call : `${call}, ${t('request {0}', requestId)}`;
+  return [what, message, next].filter((line) => line !== '').map((line) => showPlainly(line, 600));
 }

@@ -6,7 +6,7 @@ import { planIn } from '#kernel/plans/plan-progress';
 import { showPlainly } from '#kernel/text/text';
 import type { Confirmation } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
-import { agentName } from './agent-name.ts';
+import { agentName } from '../request-words.ts';
 
 /** `plan`: plans, held changes, single calls and reports apart. */
 export const groupings = ['agent', 'plan', 'none'] as const;

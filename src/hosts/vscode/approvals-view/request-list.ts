@@ -27,15 +27,13 @@ import { t } from '../l10n.ts';
 import { notify } from '../notify.ts';
 import type { PlanFeed, PlanUnderWay } from '../plans/plan-feed.ts';
 import { type StepRow, standingNames, stepRows } from '../plans/step-rows.ts';
-import { statusNames } from '../request-words.ts';
-import { hostNames } from './agent-name.ts';
+import { hostNames, statusNames } from '../request-words.ts';
 import { type ApprovalRow, requestTooltip } from './approval-row.ts';
 import { type EmptyRow, emptyHistory, emptyPending } from './empty-rows.ts';
 import { groupingIn, type PendingCommandDeps, registerPendingCommands } from './pending-commands.ts';
 import type { PendingFeed } from './pending-feed.ts';
 import type { ProblemRow } from './problem-rows.ts';
-import { RequestFeed } from './request-feed.ts';
-import { filterInWords, noFilter, type RequestFilter } from './request-filter.ts';
+import { filterInWords, noFilter, RequestFeed, type RequestFilter } from './request-feed.ts';
 import { type ShownGroup, ShownRows, type ViewElement } from './shown-rows.ts';
 
 const countdownMs = 5000;

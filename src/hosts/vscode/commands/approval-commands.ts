@@ -4,7 +4,6 @@ import { commands, type Disposable, EventEmitter, Uri, window, workspace } from 
 import { type RequestRecord, type RequestStatus, requestStatuses } from '#kernel/approval/request';
 import { showPlainly } from '#kernel/text/text';
 import type { AppSession } from '../app-session.ts';
-import { agentName } from '../approvals-view/agent-name.ts';
 import { requestIdFrom } from '../approvals-view/approval-row.ts';
 import type { RowFocus } from '../approvals-view/row-focus.ts';
 import { viewId } from '../contributes/views.ts';
@@ -15,7 +14,7 @@ import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
 import { tellFault } from '../notices.ts';
 import { notify } from '../notify.ts';
-import { answerText, statusNames, titleOfRequest } from '../request-words.ts';
+import { agentName, answerText, statusNames, titleOfRequest } from '../request-words.ts';
 import { plainLabel } from './picks.ts';
 import { toldCommand } from './told-command.ts';
 

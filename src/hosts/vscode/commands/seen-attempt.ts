@@ -1,7 +1,7 @@
 /** *Mark as Seen*, of a call whose outcome is unknown: a person confirms it in a modal. */
 import { commands, type Disposable } from 'vscode';
 import type { AppSession } from '../app-session.ts';
-import { attemptLines, seenCommand, unknownAttempts } from '../approvals-view/attempt-rows.ts';
+import { attemptLines, seenCommand, unknownAttempts } from '../approvals-view/problem-rows.ts';
 import { faultWords } from '../fault-words.ts';
 import { type ConfirmDeps, confirmRun } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';

@@ -1,5 +1,5 @@
 /** `contributes.languageModelTools`, from the catalog. */
-import { drawerTool } from '#app/drawer';
+import { drawerTool } from '#app/short-list';
 import type { ActionTier, ToolGroup } from '#kernel/tiers';
 import type { ToolDescription } from '#kernel/tool';
 import { languageModelName } from './names.ts';

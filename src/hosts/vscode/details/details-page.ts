@@ -15,11 +15,10 @@ import { changeLines, changesIn } from '#kernel/text/shown-change';
 import { showPlainly } from '#kernel/text/text';
 import { unifiedDiff } from '#kernel/text/unified-diff';
 import { impactWords } from '#kernel/tiers';
-import { agentName } from '../approvals-view/agent-name.ts';
 import { reasonWords } from '../fault-words.ts';
 import { inWords, t } from '../l10n.ts';
 import { shownSteps, standingNames, stepNames, stepWord } from '../plans/step-rows.ts';
-import { statusNames } from '../request-words.ts';
+import { agentName, statusNames } from '../request-words.ts';
 import { writes } from './write-sides.ts';
 
 /** What is read while the page is open already: undefined while it is under way, a text where it cannot be read. */

@@ -1,12 +1,13 @@
 /** An answer of `@banksman`: which way a question goes, and what stays of it for the next one. */
-import type { ChatResult } from 'vscode';
+import type { ChatFollowup, ChatResult } from 'vscode';
 import { toFault } from '#kernel/errors';
 import type { ParticipantCommand } from '../contributes/participant.ts';
+import { t } from '../l10n.ts';
 import { escapeMarkdown } from '../markdown.ts';
 import { abortOnCancel } from '../tools/call-progress.ts';
 import { askModel } from './ask-model.ts';
 import { doctorInChat, explainInChat, statusInChat, undoInChat } from './looks.ts';
-import type { TurnMemory } from './memory.ts';
+import { recall, type TurnMemory } from './memory.ts';
 import { type ParticipantDeps, type SignalledTurn, type Turn, untilCancelled } from './turn.ts';
 
 /** Never rejects: what goes wrong is said. */
@@ -39,4 +40,22 @@ const ways: Readonly<Record<ParticipantCommand, Way>> = {
 
 function wayOf(command: string | undefined): Way {
   return (Object.entries(ways).find(([name]) => name === command)?.[1] ?? askModel) satisfies Way;
+}
+
+// What a person may want to say next, by what the last answer left behind.
+
+export function followUps(metadata: unknown): ChatFollowup[] {
+  const memory = recall(metadata);
+  if (memory === undefined) return [];
+  const offers: (ChatFollowup | undefined)[] = [
+    memory.waits === undefined ? undefined : offerOf('continue', memory.waits.requestId, t('I have answered: go on')),
+    memory.unfinished === true ? { prompt: t('Go on.'), label: t('Go on') } : undefined,
+    memory.refused === true ? offerOf('explain', t('the last refusal'), t('Why was it refused?')) : undefined,
+    memory.undoable === true ? offerOf('undo', t('the last run'), t('What was changed, and can be undone?')) : undefined,
+  ];
+  return offers.filter((offer) => offer !== undefined);
+}
+
+function offerOf(command: ParticipantCommand, prompt: string, label: string): ChatFollowup {
+  return { command, prompt, label };
 }

@@ -1,6 +1,21 @@
 /** A question that a model answers: what it is told and shown, the loop, and what is said at its end. */
-import { ChatRequestTurn, ChatResponseMarkdownPart, ChatResponseTurn, Location, Uri, workspace } from 'vscode';
+import {
+  CancellationTokenSource,
+  ChatRequestTurn,
+  ChatResponseMarkdownPart,
+  ChatResponseTurn,
+  type LanguageModelChat,
+  LanguageModelChatMessage,
+  type LanguageModelChatTool,
+  LanguageModelTextPart,
+  LanguageModelToolCallPart,
+  LanguageModelToolResultPart,
+  Location,
+  Uri,
+  workspace,
+} from 'vscode';
 import { tierOfPicked } from '#app/for-hosts';
+import type { ShortTool } from '#app/short-list';
 import type { Agent } from '#kernel/agent';
 import { Fault } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
@@ -14,8 +29,7 @@ import { t, titleOf } from '../l10n.ts';
 import { abortOnCancel } from '../tools/call-progress.ts';
 import { chatCaller } from '../tools/chat-words.ts';
 import { runTool } from '../tools/run-tool.ts';
-import { type LoopEnd, runLoop } from './agent-loop.ts';
-import { cannotCallTools, chatModel } from './chat-model.ts';
+import { type LoopEnd, type Model, type ModelPart, runLoop } from './agent-loop.ts';
 import type { Message, ToolCall } from './conversation.ts';
 import { exchangeOf, recall, remember, type TurnMemory, type WaitingCall } from './memory.ts';
 import { createModelText } from './model-text.ts';
@@ -192,4 +206,63 @@ function callAfter({ requestId, tool, input }: WaitingCall, isApproved: boolean)
 function lastWaiting({ context: { history } }: Turn): WaitingCall | undefined {
   const last = history.findLast((turn) => turn instanceof ChatResponseTurn);
   return last instanceof ChatResponseTurn ? recall(last.result.metadata)?.waits : undefined;
+}
+
+// The model that a person picked, of whatever provider, as the loop knows models.
+
+function chatModel(model: LanguageModelChat, justification: string): Model {
+  return {
+    // Providers that do not know say 0.
+    room: model.maxInputTokens > 0 ? model.maxInputTokens : unknownRoom,
+    async *send(messages, tools, signal) {
+      const source = new CancellationTokenSource();
+      const cancel = () => source.cancel();
+      signal.addEventListener('abort', cancel, { once: true });
+      try {
+        const options = { justification, ...(tools.length === 0 ? {} : { tools: tools.map(toolOf) }) };
+        const { stream } = await model.sendRequest(messages.map(messageOf), options, source.token);
+        for await (const part of stream) {
+          const understood = partOf(part);
+          if (understood !== undefined) yield understood;
+        }
+      } finally {
+        signal.removeEventListener('abort', cancel);
+        source.cancel();
+        source.dispose();
+      }
+    },
+  };
+}
+
+const unknownRoom = 8_000;
+
+/**
+ * Whether its provider says that it cannot call tools. The typings leave it out, VS Code 1.139 gives it to every extension; where it is not there, nobody
+ * knows.
+ */
+function cannotCallTools(model: LanguageModelChat): boolean {
+  const capabilities: unknown = Reflect.get(model, 'capabilities');
+  return isJsonObject(capabilities) && capabilities['supportsToolCalling'] === false;
+}
+
+function toolOf({ name, description, inputSchema }: ShortTool): LanguageModelChatTool {
+  return { name, description, inputSchema };
+}
+
+function messageOf(message: Message): LanguageModelChatMessage {
+  if (message.from === 'person') return LanguageModelChatMessage.User(message.text);
+  if (message.from === 'tools')
+    return LanguageModelChatMessage.User(
+      message.answers.map(({ id, text }) => new LanguageModelToolResultPart(id, [new LanguageModelTextPart(text)])),
+    );
+  const said = message.text === '' ? [] : [new LanguageModelTextPart(message.text)];
+  const calls = message.calls.map(({ id, name, input }) => new LanguageModelToolCallPart(id, name, isJsonObject(input) ? input : {}));
+  return LanguageModelChatMessage.Assistant([...said, ...calls]);
+}
+
+/** Thoughts, pictures and whatever else comes are no part of an answer. */
+function partOf(part: unknown): ModelPart | undefined {
+  if (part instanceof LanguageModelTextPart) return { text: part.value };
+  if (part instanceof LanguageModelToolCallPart) return { call: { id: part.callId, name: part.name, input: part.input } };
+  return undefined;
 }

@@ -1,8 +1,7 @@
 /** Which tools a model is shown, and in how many words: what its tier allows here, and no more than it can hold in its head. */
 
-import { type Drawer, drawerTool, fromDrawer, moreTools } from '#app/drawer';
 import { permits } from '#app/for-hosts';
-import { type ShortTool, shortener } from '#app/short-list';
+import { type Drawer, drawerTool, fromDrawer, moreTools, type ShortTool, shortener } from '#app/short-list';
 import { isJsonObject, type JsonObject } from '#kernel/json';
 import type { Outcome } from '#kernel/outcome';
 import type { ModelTier } from '#kernel/tiers';

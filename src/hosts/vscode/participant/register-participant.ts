@@ -12,7 +12,7 @@ export function registerParticipant(deps: Omit<ParticipantDeps, 'tools'>): Dispo
   });
   participant.iconPath = new ThemeIcon('shield');
   participant.followupProvider = {
-    provideFollowups: async (result) => (await import('./follow-ups.ts')).followUps(result.metadata),
+    provideFollowups: async (result) => (await import('./answer.ts')).followUps(result.metadata),
   };
   return participant;
 }

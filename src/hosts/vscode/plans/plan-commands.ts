@@ -18,8 +18,8 @@ import { confirmRun } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
 import { tellFault } from '../notices.ts';
 import { notify } from '../notify.ts';
-import { changeSetting } from '../security/change-setting.ts';
 import type { SecurityCommandDeps } from '../security/security-commands.ts';
+import { changeSetting } from '../security/setting-changes.ts';
 import { workspaceRestriction } from '../tools/run-tool.ts';
 
 import { shownSteps, standingNames } from './step-rows.ts';

@@ -8,8 +8,7 @@ import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import type { AppSession } from '../app-session.ts';
 import { type Confirmation, confirmRun } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
-import { type ChangeDeps, changeSetting } from '../security/change-setting.ts';
-import { levelChange, ruleChange, ruleRemoval } from '../security/setting-changes.ts';
+import { type ChangeDeps, changeSetting, levelChange, ruleChange, ruleRemoval } from '../security/setting-changes.ts';
 
 export interface SaveDeps extends Omit<ChangeDeps, 'approvals'> {
   readonly session: Pick<AppSession, 'use' | 'reload'>;

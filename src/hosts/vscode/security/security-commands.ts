@@ -13,9 +13,10 @@ import { toldCommand } from '../commands/told-command.ts';
 import { saidWords } from '../fault-words.ts';
 import { t, titleOf } from '../l10n.ts';
 import { notify } from '../notify.ts';
-import { type ChangeDeps, changeSetting } from './change-setting.ts';
 import {
   actionWords,
+  type ChangeDeps,
+  changeSetting,
   configurationChange,
   levelChange,
   levelWords,

@@ -1,11 +1,15 @@
 /** The changes a person can make, in words. */
-import type { App, AutoApproveRule, ConfigAgreement, EffectiveLevel } from '#kernel/app';
+import type { App, AutoApproveRule, ConfigAgreement, EffectiveLevel, SettingResult } from '#kernel/app';
+import type { Signer } from '#kernel/approval/answer';
 import type { AutoApproveAction, Pause } from '#kernel/approval/security';
+import type { JsonObject } from '#kernel/json';
 import { durationWords } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import type { SecurityLevel } from '#kernel/tiers';
+import { faultWords, saidWords } from '../fault-words.ts';
+import { settingSigner } from '../gate/bound-signer.ts';
+import { type Confirmation, type ConfirmDeps, confirmRun, trustKey } from '../gate/confirm-run.ts';
 import { inWords, t } from '../l10n.ts';
-import type { SettingChange } from './change-setting.ts';
 
 /** Two short halves: a list cuts a line off after some seventy characters. */
 export const levelWords: Record<SecurityLevel, { readonly calls: string; readonly network: string }> = {
@@ -119,4 +123,37 @@ export function lifeInWords(lifeMs: number): string {
   const days = Math.round(lifeMs / 86_400_000);
   if (days < 1) return inWords(durationWords(lifeMs));
   return days === 1 ? t('1 day') : `${days} ${t('days')}`;
+}
+
+// A change of a shared security setting: shown in a modal, signed with this window's key, then carried out.
+
+export interface SettingChange {
+  readonly question: Confirmation;
+  /** What is signed must hold exactly these. */
+  readonly signed: JsonObject;
+  carryOut(signer: Signer): Promise<SettingResult>;
+}
+
+export interface ChangeDeps {
+  readonly approvals: Pick<App['approvals'], 'isTrusted' | 'trust'>;
+  readonly confirm: ConfirmDeps;
+  signer(): Promise<Signer>;
+  /** Where a first approval pins the key, for people. */
+  readonly configFile: string;
+}
+
+/** What came of it is told to the person. True: it was changed. */
+export async function changeSetting(change: SettingChange, deps: ChangeDeps): Promise<boolean> {
+  const { dialogs } = deps.confirm;
+  try {
+    const signer = await deps.signer();
+    if (!(await confirmRun(change.question, deps.confirm))) return false;
+    if (!(await trustKey(signer, { ...deps, confirm: (question) => confirmRun(question, deps.confirm) }))) return false;
+    const result = await change.carryOut(settingSigner(signer, change.signed));
+    dialogs.tell(result.ok ? 'status' : 'error', `Banksman: ${saidWords(result.message)}`);
+    return result.ok;
+  } catch (thrown) {
+    dialogs.tell('error', t('Banksman: nothing was changed: {0}', faultWords(thrown)));
+    return false;
+  }
 }

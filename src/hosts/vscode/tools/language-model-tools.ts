@@ -10,7 +10,7 @@ import {
   MarkdownString,
   type PreparedToolInvocation,
 } from 'vscode';
-import { fromDrawer, moreTools } from '#app/drawer';
+import { fromDrawer, moreTools } from '#app/short-list';
 import type { Outcome } from '#kernel/outcome';
 import { showPlainly } from '#kernel/text/text';
 import type { ToolDescription } from '#kernel/tool';

@@ -3,8 +3,7 @@ import { briefly } from '#app/short-list';
 import { callResult } from '#hosts/mcp/call-tool';
 import { outcomeSchema } from '#hosts/mcp/mcp-server-factory';
 import { describeTools } from '../../../../src/app/catalog.ts';
-import { guideText } from '../../../../src/hosts/mcp/mcp-server-factory.ts';
-import { toolList } from '../../../../src/hosts/mcp/tool-list.ts';
+import { guideText, toolList } from '../../../../src/hosts/mcp/mcp-server-factory.ts';
 import type { Outcome, OutcomeStatus } from '../../../../src/kernel/outcome.ts';
 
 const statuses: readonly OutcomeStatus[] = ['ok', 'denied', 'pending', 'error'];

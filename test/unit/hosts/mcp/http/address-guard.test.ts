@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createAddressGuard, isLoopback } from '../../../../../src/hosts/mcp/http/address-guard.ts';
+import { createAddressGuard, isLoopback } from '../../../../../src/hosts/mcp/http/gatekeeper.ts';
 
 const guard = (boundHost: string, allowedHosts: readonly string[] = [], allowedOrigins: readonly string[] = []) =>
   createAddressGuard({ boundHost, allowedHosts, allowedOrigins });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { agentName } from '#hosts/vscode/approvals-view/agent-name';
 import { approvalRow, countdown, requestTooltip, timeLeft } from '#hosts/vscode/approvals-view/approval-row';
+import { agentName } from '#hosts/vscode/request-words';
 import type { RequestRecord } from '#kernel/approval/request';
 import { draftOf } from '../../../../integration/stores/store-fixtures.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { attemptRows, unknownAttempts } from '#hosts/vscode/approvals-view/attempt-rows';
+import { attemptRows, unknownAttempts } from '#hosts/vscode/approvals-view/problem-rows';
 import type { AttemptView } from '#kernel/attempt';
 
 const attempt: AttemptView = {

@@ -2,8 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { settingContributions } from '#hosts/vscode/contributes/settings';
 import { createModalQueue } from '#hosts/vscode/gate/confirm-run';
 import { inWords, useTexts } from '#hosts/vscode/l10n';
-import { changeSetting } from '#hosts/vscode/security/change-setting';
-import { levelChange, levelWords, lifeInWords, resumption, ruleChange, ruleRemoval } from '#hosts/vscode/security/setting-changes';
+import {
+  changeSetting,
+  levelChange,
+  levelWords,
+  lifeInWords,
+  resumption,
+  ruleChange,
+  ruleRemoval,
+} from '#hosts/vscode/security/setting-changes';
 import type { App, AutoApproveRule, SettingResult } from '#kernel/app';
 import type { Signer } from '#kernel/approval/answer';
 import { ask } from '#kernel/decision';
