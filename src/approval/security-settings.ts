@@ -15,7 +15,7 @@ import {
   type SignedSetting,
 } from '#kernel/approval/security';
 import type { Clock } from '#kernel/ports/clock';
-import type { SecurityStore, StoredLevel, StoredRule } from '#kernel/ports/security-store';
+import type { SecurityStore, StoredLevel, StoredRule } from '#kernel/ports/store';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import { hasPasskey, type LoosenFlaw, loosenFlaw, loosenWords, pinOf, type SignatureFlaw, signatureFlaw, signPayload } from './signed.ts';
 import { createPauseWatch, type PauseMemory, type PauseWatch } from './standing-pause.ts';

@@ -4,7 +4,7 @@
  */
 import { isFarAhead, type Pause, type ResumePayload, type SignedSetting } from '#kernel/approval/security';
 import type { Clock } from '#kernel/ports/clock';
-import type { SecurityStore, StoredPause } from '#kernel/ports/security-store';
+import type { SecurityStore, StoredPause } from '#kernel/ports/store';
 
 /** What was seen of this store's pauses. */
 export interface SeenPauses {

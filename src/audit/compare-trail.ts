@@ -1,8 +1,7 @@
 /** Holds a stored trail against what somebody kept of it elsewhere. */
 import type { SeenTrail } from '#kernel/app';
 import type { ChainPoint, ChainVerdict } from '#kernel/audit-event';
-import type { Checkpoint, TrailTree } from '#kernel/ports/audit-log';
-import type { ChainAnchor, ChainedAuditLog } from '#kernel/ports/chained-audit-log';
+import type { ChainAnchor, ChainedAuditLog, Checkpoint, TrailTree } from '#kernel/ports/audit-log';
 import { rootOf } from './merkle.ts';
 import { isChained, type ReadTrail, verifyShared, verifyTrail } from './verify-trail.ts';
 import { readerOf } from './verify-tree.ts';

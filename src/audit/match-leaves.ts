@@ -1,7 +1,7 @@
 /** Holds a trail of several chains against the leaves of its tree: each record has its leaf, and each leaf that is not old has its record. */
 import type { AuditRecord, Flaw } from '#kernel/audit-event';
 import { canonicalJson, type JsonObject } from '#kernel/json';
-import type { LeafReading, TreeLeaf } from '#kernel/ports/chained-audit-log';
+import type { LeafReading, TreeLeaf } from '#kernel/ports/audit-log';
 import { leafHash } from './merkle.ts';
 
 /** Clocks of the store's users, and their connections' access rules, may differ by this much, in ms. */

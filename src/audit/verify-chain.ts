@@ -1,6 +1,8 @@
 /** Finds the records of a trail that do not fit, and reads on behind them. */
 import type { AuditRecord, ChainPoint, ChainVerdict, Flaw } from '#kernel/audit-event';
 import { isJsonObject } from '#kernel/json';
+import type { ChainAnchor, ChainReading, TreeLeaf } from '#kernel/ports/audit-log';
+import { createLeafMatch } from './match-leaves.ts';
 import { genesisHash, hashOf } from './seal.ts';
 
 /** So many flaws are named; the rest is counted. */
@@ -52,7 +54,7 @@ export async function verifyChain(
 }
 
 /** The flaws of a trail that is read on behind each of them. */
-export function createFlaws() {
+function createFlaws() {
   const named: Flaw[] = [];
   let all = 0;
   return {
@@ -74,7 +76,7 @@ export function createFlaws() {
 const anyHash = '*';
 
 /** What the record after this one is held against: after a flawed one so that one damage is named once. */
-export function pointAfter(record: AuditRecord, last: ChainPoint | undefined, flaw: Flaw | undefined): ChainPoint {
+function pointAfter(record: AuditRecord, last: ChainPoint | undefined, flaw: Flaw | undefined): ChainPoint {
   if (flaw === undefined) return record;
   const sequence = Number.isSafeInteger(record.sequence) ? record.sequence : (last?.sequence ?? 0) + 1;
   // INVARIANT: a record that is whole in itself vouches for its hash, so that one put in another's place leaves its successor unfit.
@@ -192,4 +194,96 @@ function beheaded({ sequence }: ChainPoint): Flaw {
     broken: sequence + 1,
     message: `the trail begins with record ${sequence + 1}, and none of its records says that what came before was dropped: it was removed`,
   };
+}
+
+// Finds the records that do not fit in a trail of several chains, one per writer, and reads on behind them.
+
+/** What the tree lacks is asked for again, so that a second leaf of one record is told from one whose record is gone. */
+export interface ChainsVerdict extends ChainVerdict {
+  /** Leaves without a record; absent where there are none. */
+  readonly lone?: ReadonlyMap<string, TreeLeaf>;
+}
+
+/**
+ * Reads all chains in one pass. A chain may begin after its first record only where what came before was old enough to be trimmed.
+ *
+ * LIMIT: without a tree a whole chain whose writer is gone, or the end of one, can be taken away unseen; only a point kept outside the store tells.
+ */
+export async function verifyChains({ records, keptSince, anchors, tree }: ChainReading, onFit?: OnFit): Promise<ChainsVerdict> {
+  const leaves = createLeafMatch(tree, keptSince);
+  const last = new Map<string, ChainPoint>();
+  const known = Map.groupBy(anchors, ({ chain }) => chain);
+  const flaws = createFlaws();
+  const flawed = new Set<string>();
+  let count = 0;
+  let read = 0;
+  for await (const record of records) {
+    const { chain = '' } = record;
+    await leaves.see(record);
+    const flaw = flawAt(record, read, { last: last.get(chain), keptSince, known });
+    read += 1;
+    if (flaw !== undefined) {
+      flaws.add(flaw);
+      flawed.add(chain);
+    } else {
+      count += 1;
+      if (!flawed.has(chain)) await onFit?.(record);
+    }
+    if (record.chain !== undefined) last.set(chain, pointAfter(record, last.get(chain), flaw));
+  }
+  const { leafless, lone } = await leaves.end();
+  for (const flaw of [...cutOff(last, { keptSince, anchors }), ...leafless]) flaws.add(flaw);
+  const verdict = flaws.verdict(count) ?? allFit(count, last.size);
+  return lone.size === 0 ? verdict : { ...verdict, lone };
+}
+
+function allFit(count: number, chains: number): ChainVerdict {
+  if (count === 0) return { ok: false, records: 0, message: 'the trail is empty: nothing was recorded, or all of it was removed' };
+  return { ok: true, records: count, message: `${count} records in ${chains} ${chains === 1 ? 'chain' : 'chains'}, unbroken` };
+}
+
+function flawAt(record: AuditRecord, read: number, soFar: ChainSoFar): Flaw | undefined {
+  const { chain } = record;
+  return chain === undefined ? noRecord(record, read) : flawInChain({ ...record, chain }, soFar);
+}
+
+function noRecord({ sequence }: AuditRecord, read: number): Flaw {
+  return { broken: sequence, message: `after ${read} records stands one that is none, or that no writer sealed` };
+}
+
+interface ChainSoFar {
+  readonly last: ChainPoint | undefined;
+  readonly keptSince: number;
+  readonly known: ReadonlyMap<string, readonly ChainAnchor[]>;
+}
+
+function flawInChain(record: AuditRecord & { readonly chain: string }, { last, keptSince, known }: ChainSoFar): Flaw | undefined {
+  const early = last === undefined ? earlyStart(record, keptSince) : undefined;
+  const previous = last ?? { sequence: record.sequence - 1, hash: record.previous };
+  const start = record.sequence === 1 ? last : previous;
+  const message = early ?? flawOf(record, start, pointsAt(record, known.get(record.chain)))?.message;
+  return message === undefined ? undefined : { broken: record.sequence, message: `chain \`${record.chain}\`: ${message}` };
+}
+
+/** What the anchors say of this record. Two that disagree fit no record. */
+function pointsAt({ sequence, hash }: AuditRecord, anchors: readonly ChainAnchor[] = []): ReadonlyMap<number, string> {
+  const other = anchors.find((anchor) => anchor.sequence === sequence && anchor.hash !== hash);
+  return new Map(other ? [[other.sequence, other.hash]] : []);
+}
+
+function earlyStart(record: AuditRecord, keptSince: number): string | undefined {
+  if (record.sequence === 1) return undefined;
+  const before = Date.parse(record.previousTime ?? '');
+  if (before < keptSince) return undefined;
+  return `it begins with record ${record.sequence}, and what came before was too young to be trimmed: it was removed`;
+}
+
+/** Chains that end before a record that is known to have been written. */
+function cutOff(last: ReadonlyMap<string, ChainPoint>, { anchors, keptSince }: Omit<ChainReading, 'records'>): readonly Flaw[] {
+  return anchors.flatMap((anchor) => {
+    const end = last.get(anchor.chain)?.sequence ?? 0;
+    if (end >= anchor.sequence || Date.parse(anchor.time) < keptSince) return [];
+    const message = `chain \`${anchor.chain}\` ends at record ${end}, but record ${anchor.sequence} had been written: its end was cut off`;
+    return [{ broken: end + 1, message }];
+  });
 }

@@ -1,10 +1,8 @@
 /** Verifies a stored trail from its first record to its head. */
 import type { AuditRecord, ChainPoint, ChainVerdict } from '#kernel/audit-event';
-import type { AuditLog } from '#kernel/ports/audit-log';
-import type { ChainAnchor, ChainedAuditLog, ChainReading, TreeLeaf } from '#kernel/ports/chained-audit-log';
+import type { AuditLog, ChainAnchor, ChainedAuditLog, ChainReading, TreeLeaf } from '#kernel/ports/audit-log';
 import { hashOfLeaf, withoutRecord } from './match-leaves.ts';
-import { type OnFit, verifyChain } from './verify-chain.ts';
-import { verifyChains } from './verify-chains.ts';
+import { type OnFit, verifyChain, verifyChains } from './verify-chain.ts';
 import { hashFlaw, treeFlaw } from './verify-tree.ts';
 
 const pageSize = 1000;

@@ -1,8 +1,7 @@
 /** The one thing hosts talk to, in this process or through the service's socket: hosts never see a handler, a store or a connector. */
 
 import type { Agent } from './agent.ts';
-import type { AnswerResult, ReviewCard, Signer } from './approval/answer.ts';
-import type { OneTimeCodes } from './approval/one-time-codes.ts';
+import type { AnswerResult, OneTimeCodes, ReviewCard, Signer } from './approval/answer.ts';
 import type { RequestRecord } from './approval/request.ts';
 import type { AutoApproveAction, Pause } from './approval/security.ts';
 import type { AttemptView } from './attempt.ts';
@@ -15,8 +14,7 @@ import type { LiveLists } from './live.ts';
 import type { Outcome, OutcomeStatus } from './outcome.ts';
 import type { PlanControl, PlanProgress } from './plans/plan-progress.ts';
 import type { PolicyView } from './policy-view.ts';
-import type { Checkpoint } from './ports/audit-log.ts';
-import type { ChainAnchor } from './ports/chained-audit-log.ts';
+import type { ChainAnchor, Checkpoint } from './ports/audit-log.ts';
 import type { SandboxStatus } from './ports/command-runner.ts';
 import type { RequestPage, RequestQuery } from './ports/request-store.ts';
 import type { Message } from './text/message.ts';

@@ -13,7 +13,7 @@ import {
 } from '#kernel/approval/security';
 import { Fault } from '#kernel/errors';
 import type { JsonObject } from '#kernel/json';
-import type { StoredLevel, StoredPause, StoredRule } from '#kernel/ports/security-store';
+import type { StoredLevel, StoredPause, StoredRule } from '#kernel/ports/store';
 import { say } from '#kernel/text/message';
 import { securityLevels } from '#kernel/tiers';
 

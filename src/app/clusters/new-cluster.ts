@@ -9,7 +9,7 @@ import { rightsOf } from '#tools/cluster/whole-cluster';
 import { type ClusterConfig, clusterSchema } from '../config/config.ts';
 import { writePrivateFile } from '../config/private-file.ts';
 
-export { showFingerprint } from '#connectors/proxmox/transport-fault';
+export { showFingerprint } from '#connectors/proxmox/transport-failure';
 export { lookAtCertificate, type SeenCertificate } from '#connectors/proxmox/verified-connector';
 
 /** What endpoints show, in the order in which they were named, and why the others cannot be used. */

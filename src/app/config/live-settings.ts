@@ -7,7 +7,7 @@ import type { AutoApproveAction } from '#kernel/approval/security';
 import { toFault } from '#kernel/errors';
 import type { Clock } from '#kernel/ports/clock';
 import type { Log } from '#kernel/ports/log';
-import type { SecurityStore } from '#kernel/ports/security-store';
+import type { SecurityStore } from '#kernel/ports/store';
 import type { SecurityLevel } from '#kernel/tiers';
 import type { PolicySettings } from '#pipeline/deps';
 import { isTooWide, type LiveRule, parseRulePattern } from '#policy/auto-approve';

@@ -1,9 +1,8 @@
 /** `banksman approvers`: whose keys count on this machine. Needs the store for the record of it, and no cluster. */
 
 import { personOf } from '#approval/grant';
-import { generateApproverKey, isSameKey, keyIdOf, signerFrom } from '#approval/keys';
+import { generateApproverKey, isSameKey, keyIdOf, type SealedKey, sealKey, signerFrom } from '#approval/keys';
 import { isPageOrigin, passkeyFingerprint } from '#approval/passkey';
-import { type SealedKey, sealKey } from '#approval/sealed-key';
 import { isForService } from '#files/folder-owner';
 import type { ApproverKey, Signer } from '#kernel/approval/answer';
 import type { Enrolment } from '#kernel/approval/passkey';

@@ -3,8 +3,7 @@
 import { lstat, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
-import { signerFrom } from '#approval/keys';
-import { keyCost, openSealedKey, type SealedKey } from '#approval/sealed-key';
+import { keyCost, openSealedKey, type SealedKey, signerFrom } from '#approval/keys';
 import type { Signer } from '#kernel/approval/answer';
 import { Fault, reasonMessage } from '#kernel/errors';
 import { say } from '#kernel/text/message';

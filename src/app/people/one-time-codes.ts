@@ -5,10 +5,10 @@
  */
 
 import { randomBytes, randomInt, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
-import type { CodePurpose, CodeVerdict, OneTimeCodes } from '#kernel/approval/one-time-codes';
+import type { CodePurpose, CodeVerdict, OneTimeCodes } from '#kernel/approval/answer';
 import { requestIdPattern } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
-import type { CodeStore, HashedCode, StoredCode } from '#kernel/ports/code-store';
+import type { CodeStore, HashedCode, StoredCode } from '#kernel/ports/store';
 
 export const oneTimeCodePattern = /^ott-[a-zA-Z0-9]{8}$/;
 /** In ms. */

@@ -3,11 +3,8 @@
 import { Worker } from 'node:worker_threads';
 import { Fault, type FaultData, faultFrom } from '#kernel/errors';
 import type { AuditLog, TrailTree } from '#kernel/ports/audit-log';
-import type { CodeStore } from '#kernel/ports/code-store';
-import type { PersonaLedger } from '#kernel/ports/persona-ledger';
 import type { RequestStore } from '#kernel/ports/request-store';
-import type { SecurityStore } from '#kernel/ports/security-store';
-import type { StoreCare } from '#kernel/ports/store-care';
+import type { CodeStore, PersonaLedger, SecurityStore, StoreCare } from '#kernel/ports/store';
 import { say } from '#kernel/text/message';
 
 export interface WorkerStoreOptions extends StoreWorkerData {

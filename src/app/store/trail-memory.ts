@@ -7,7 +7,7 @@ import { isChained } from '#audit/verify-trail';
 import { isForService } from '#files/folder-owner';
 import type { Finding } from '#kernel/app';
 import { Fault, toFault } from '#kernel/errors';
-import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
+import type { ChainedAuditLog } from '#kernel/ports/audit-log';
 import type { Log } from '#kernel/ports/log';
 import type { Store } from '#kernel/ports/store';
 import { english, type Message, say } from '#kernel/text/message';

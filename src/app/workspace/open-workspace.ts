@@ -1,7 +1,13 @@
 /** The workspace of this process: its files, its search, and the agents' own sandboxes. */
 import { join, relative, resolve, sep } from 'node:path';
-import { type Cleaned, cleanSandboxes, startCleaning } from '#connectors/persona-sandbox/clean-sandboxes';
-import { createPersonaSandboxes, personaLifeMs, recount } from '#connectors/persona-sandbox/persona-sandboxes';
+import {
+  type Cleaned,
+  cleanSandboxes,
+  createPersonaSandboxes,
+  personaLifeMs,
+  recount,
+  startCleaning,
+} from '#connectors/persona-sandbox/persona-sandboxes';
 import { createWorkspaceSearch } from '#connectors/ripgrep/create-workspace-search';
 import { type RipgrepPlaces, ripgrepCandidates } from '#connectors/ripgrep/search-with-ripgrep';
 import { createWorkspaceFiles } from '#connectors/workspace-files/create-workspace-files';
@@ -14,8 +20,8 @@ import { Fault } from '#kernel/errors';
 import type { FileJournal } from '#kernel/ports/file-journal';
 import type { Log } from '#kernel/ports/log';
 import type { PathFact, PathFacts, Segments } from '#kernel/ports/path-facts';
-import type { PersonaAccount, PersonaLedger } from '#kernel/ports/persona-ledger';
 import type { ProgramRunner } from '#kernel/ports/program-runner';
+import type { PersonaAccount, PersonaLedger } from '#kernel/ports/store';
 import type { PathUse } from '#kernel/resource';
 import type { WorkspaceAccess } from '#kernel/tool';
 import { decidePath, maxFileBytes, type WorkspaceView } from '#policy/paths/decide-path';

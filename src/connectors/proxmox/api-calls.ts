@@ -3,9 +3,8 @@
 import { Fault, faultMessage, toFault } from '#kernel/errors';
 import { say } from '#kernel/text/message';
 import { cancelledFault } from '../time-limit.ts';
-import { answerFault, rightLackedIn } from './answer-fault.ts';
+import { answerFault, type LackedRight, rightLackedIn, rightsHint } from './answer-fault.ts';
 import type { ApiAnswer, ApiRequest, ChangeMethod, Endpoint } from './endpoint.ts';
-import { type LackedRight, rightsHint } from './rights-hint.ts';
 import { readData } from './rows.ts';
 import { AmbiguousSend, type Transport } from './transport.ts';
 

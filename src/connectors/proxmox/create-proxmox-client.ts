@@ -11,15 +11,14 @@ import { say } from '#kernel/text/message';
 import { type ApiCalls, createApiCalls } from './api-calls.ts';
 import type { Endpoint, EndpointOptions } from './endpoint.ts';
 import { guestChanges, guestPath } from './guest-changes.ts';
-import { createPinLearner, type KeptPins, type PinLearner } from './learn-pins.ts';
 import { nodeSegment, poolText, snapshotSegment, storageSegment, vmidSegment, volumeText } from './path-parameters.ts';
-import { createPins, type Pins } from './pins.ts';
+import { createPinLearner, createPins, type KeptPins, type PinLearner, type Pins } from './pins.ts';
 import { readLive } from './read-live.ts';
 import { createRequestQueue } from './request-queue.ts';
 import * as rows from './rows.ts';
 import { parseUpid, type Upid } from './rows.ts';
 import { AmbiguousSend, createTransport, inTurn, type Transport } from './transport.ts';
-import { outdatedPin } from './transport-fault.ts';
+import { outdatedPin } from './transport-failure.ts';
 import type { TlsTrust } from './verified-connector.ts';
 
 export interface ProxmoxClientOptions {
@@ -40,7 +39,7 @@ export interface ProxmoxClientOptions {
   readonly kept?: KeptPins;
 }
 
-export type { KeptPins } from './learn-pins.ts';
+export type { KeptPins } from './pins.ts';
 
 /** One endpoint, asked on its own. */
 export interface EndpointCheck extends EndpointState {

@@ -6,11 +6,9 @@ import { formatDuration } from '#kernel/text/text';
 import { cancelledFault, stopReason, withTimeLimit } from '../time-limit.ts';
 import { isAmbiguous, isGatewayFailure } from './answer-fault.ts';
 import type { ApiAnswer, ApiRequest, ChangeMethod, Endpoint } from './endpoint.ts';
-import type { PinLearner } from './learn-pins.ts';
-import type { Pins } from './pins.ts';
+import type { PinLearner, Pins } from './pins.ts';
 import type { RequestQueue } from './request-queue.ts';
-import { readFailure, TransportFailure } from './transport-failure.ts';
-import { type EndpointFailure, trustFault, unreachableFault } from './transport-fault.ts';
+import { type EndpointFailure, readFailure, TransportFailure, trustFault, unreachableFault } from './transport-failure.ts';
 
 /** A request that changes something may or may not have been acted on. Its message says what happened to the answer. */
 export class AmbiguousSend extends Error {

@@ -6,11 +6,10 @@ import type { Seal } from '#kernel/audit-event';
 import type { LocalStore } from '#kernel/ports/store';
 import { type Database, openDatabase } from './database.ts';
 import { defaultRetention, prune, type Retention } from './retention.ts';
-import { type AppendSealed, createAppend, createSqliteAudit } from './sqlite-audit.ts';
+import { type AppendSealed, createAppend, createSqliteAudit, growWholeTree } from './sqlite-audit.ts';
 import { createSqlitePersonas } from './sqlite-personas.ts';
 import { createSqliteRequests, expireDue, hasDue } from './sqlite-requests.ts';
 import { createSqliteCodes, createSqliteSecurity } from './sqlite-security.ts';
-import { growWholeTree } from './sqlite-tree.ts';
 import { createTimeCare, lookAtTime, type StoreClock, wholeClock } from './store-time.ts';
 
 export interface SqliteStoreOptions {

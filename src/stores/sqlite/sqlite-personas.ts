@@ -1,6 +1,6 @@
 /** The account of the agents' own sandboxes in SQLite. */
 import { randomUUID } from 'node:crypto';
-import type { PersonaAccount, PersonaFile, PersonaLedger, PersonaLimits, Reservation } from '#kernel/ports/persona-ledger';
+import type { PersonaAccount, PersonaFile, PersonaLedger, PersonaLimits, Reservation } from '#kernel/ports/store';
 import type { Database, Row, Transaction } from './database.ts';
 
 /** A use is written down again after this, in ms: reading a file must not cost a commit each time. */

@@ -1,8 +1,7 @@
 /** Level, auto-approve rules and one-time codes in SQLite. Every change of a setting and its audit record are one transaction. */
 import { requestIdPattern } from '#kernel/approval/request';
 import type { RulePayload, SignedSetting } from '#kernel/approval/security';
-import type { CodeStore, StoredCode } from '#kernel/ports/code-store';
-import type { SecurityStore, StoredPause } from '#kernel/ports/security-store';
+import type { CodeStore, SecurityStore, StoredCode, StoredPause } from '#kernel/ports/store';
 import {
   isStorablePattern,
   levelFrom,

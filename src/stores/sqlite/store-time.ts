@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
 import type { Clock } from '#kernel/ports/clock';
-import type { StoreCare } from '#kernel/ports/store-care';
+import type { StoreCare } from '#kernel/ports/store';
 import type { Database, Row, Transaction } from './database.ts';
 import type { AppendSealed } from './sqlite-audit.ts';
 

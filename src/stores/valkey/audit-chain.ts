@@ -6,7 +6,7 @@ import { fitRecord } from '#audit/fit-record';
 import { genesisHash, hashOf } from '#audit/seal';
 import type { AuditDraft, AuditRecord } from '#kernel/audit-event';
 import { canonicalJson, type JsonObject } from '#kernel/json';
-import type { ChainAnchor } from '#kernel/ports/chained-audit-log';
+import type { ChainAnchor } from '#kernel/ports/audit-log';
 import type { TrailEntry } from './read-trail.ts';
 import { isReply } from './valkey-faults.ts';
 

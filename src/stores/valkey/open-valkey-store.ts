@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { Fault } from '#kernel/errors';
-import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
+import type { ChainedAuditLog } from '#kernel/ports/audit-log';
 import type { Clock } from '#kernel/ports/clock';
 import type { RequestStore } from '#kernel/ports/request-store';
 import type { Store } from '#kernel/ports/store';

@@ -6,8 +6,7 @@ import { requestIdPattern, requestLifeMs } from '#kernel/approval/request';
 import type { RulePayload, SignedSetting } from '#kernel/approval/security';
 import type { AuditDraft } from '#kernel/audit-event';
 import { Fault } from '#kernel/errors';
-import type { CodeStore, StoredCode } from '#kernel/ports/code-store';
-import type { SecurityStore, StoredPause, StoredRule } from '#kernel/ports/security-store';
+import type { CodeStore, SecurityStore, StoredCode, StoredPause, StoredRule } from '#kernel/ports/store';
 import {
   isStorablePattern,
   levelFrom,

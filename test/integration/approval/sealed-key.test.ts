@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { generateApproverKey } from '#approval/keys';
-import { openSealedKey, type SealedKey, sealKey } from '#approval/sealed-key';
+import { generateApproverKey, openSealedKey, type SealedKey, sealKey } from '#approval/keys';
 
 // Opening a key is meant to be slow.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });

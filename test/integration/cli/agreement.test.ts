@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { generateApproverKey, signerFrom } from '#app/for-hosts';
 import { writeKeyFile } from '#app/people/approver-key-file';
 import { createApprovals } from '#approval/approvals';
-import { sealKey } from '#approval/sealed-key';
+import { sealKey } from '#approval/keys';
 import { seal } from '#audit/seal';
 import { systemClock } from '#execution/deadline';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';

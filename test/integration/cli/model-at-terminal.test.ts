@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { generateApproverKey } from '#app/for-hosts';
 import { writeKeyFile } from '#app/people/approver-key-file';
 import { hashOneTimeCode } from '#app/people/one-time-codes';
-import { sealKey } from '#approval/sealed-key';
+import { sealKey } from '#approval/keys';
 import { createApprover, grantFor } from '../stores/request-fixtures.ts';
 import { banksman, type Person, passphrase, personAt } from './person.ts';
 import { type Bench, startBench } from './support.ts';

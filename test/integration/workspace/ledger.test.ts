@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openStoreInWorker } from '#app/store/open-store';
 import { seal } from '#audit/seal';
-import type { PersonaLedger, Reservation } from '#kernel/ports/persona-ledger';
+import type { PersonaLedger, Reservation } from '#kernel/ports/store';
 import { openSqliteStore } from '#stores/sqlite/open-sqlite-store';
 import { bundledProgram } from '../stores/bundled-program.ts';
 import { required, temporaryFolder } from './support.ts';

@@ -3,8 +3,7 @@ import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync, truncateSync
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { personaControl } from '#app/workspace/open-workspace';
-import { cleanSandboxes, startCleaning } from '#connectors/persona-sandbox/clean-sandboxes';
-import { chargeOf, personaLifeMs } from '#connectors/persona-sandbox/persona-sandboxes';
+import { chargeOf, cleanSandboxes, personaLifeMs, startCleaning } from '#connectors/persona-sandbox/persona-sandboxes';
 import { startChild } from '../stores/child-process.ts';
 import { createFakeClock } from '../stores/store-fixtures.ts';
 import { codeOf, never, openTestWorkspace, required, type TestWorkspace } from './support.ts';

@@ -15,7 +15,7 @@ import { createEffects, type Effects } from '#execution/effects/effects';
 import { programRunner } from '#execution/run-child';
 import { type Pinning, usualPinning } from '#files/directory-pin';
 import type { FileJournal } from '#kernel/ports/file-journal';
-import type { PersonaLedger } from '#kernel/ports/persona-ledger';
+import type { PersonaLedger } from '#kernel/ports/store';
 import type { WorkspaceFiles, WorkspaceSearch } from '#kernel/ports/workspace';
 import { judgeChange } from '#policy/effects/judge-change';
 import { maxFileBytes } from '#policy/paths/decide-path';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from '#app/config/config';
-import { otelEnvironment } from '../../../src/app/sinks/open-sink.ts';
+import { otelEnvironment } from '../../../src/app/sinks/tell-trail.ts';
 
 const sinks = (...entries: readonly object[]) => parseConfig({ sinks: entries }, 'test').sinks;
 

@@ -3,9 +3,8 @@ import { hostname } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { seal } from '#audit/seal';
 import type { AuditRecord } from '#kernel/audit-event';
-import type { AuditLog } from '#kernel/ports/audit-log';
-import type { ChainedAuditLog } from '#kernel/ports/chained-audit-log';
-import { fromNow, fromTheStart, trailReader } from '../../../src/app/sinks/trail-reader.ts';
+import type { AuditLog, ChainedAuditLog } from '#kernel/ports/audit-log';
+import { fromNow, fromTheStart, trailReader } from '../../../src/app/sinks/follow-trail.ts';
 
 function chainOf(count: number, from = 0): AuditRecord[] {
   const records: AuditRecord[] = [];

@@ -4,7 +4,7 @@ import { createSecuritySettings } from '#approval/security-settings';
 import { signPayload } from '#approval/signed';
 import type { ApproverKey, Signer } from '#kernel/approval/answer';
 import type { LevelPayload, RulePayload } from '#kernel/approval/security';
-import type { SecurityStore, StoredLevel, StoredRule } from '#kernel/ports/security-store';
+import type { SecurityStore, StoredLevel, StoredRule } from '#kernel/ports/store';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import { createApprover, createFakeClock, grantFor, openTestStore } from '../../integration/stores/store-fixtures.ts';
 

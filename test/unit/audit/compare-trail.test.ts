@@ -3,8 +3,7 @@ import { compareTrail } from '#audit/compare-trail';
 import { genesisHash, hashOf, seal } from '#audit/seal';
 import { verifyTrail } from '#audit/verify-trail';
 import type { AuditDraft, AuditRecord } from '#kernel/audit-event';
-import type { AuditLog } from '#kernel/ports/audit-log';
-import type { ChainAnchor, ChainedAuditLog } from '#kernel/ports/chained-audit-log';
+import type { AuditLog, ChainAnchor, ChainedAuditLog } from '#kernel/ports/audit-log';
 
 const start = Date.parse('2027-01-15T08:00:00.000Z');
 

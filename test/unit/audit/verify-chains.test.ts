@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { genesisHash, hashOf } from '#audit/seal';
-import { verifyChains } from '#audit/verify-chains';
+import { verifyChains } from '#audit/verify-chain';
 import type { AuditRecord } from '#kernel/audit-event';
-import type { ChainAnchor, ChainReading } from '#kernel/ports/chained-audit-log';
+import type { ChainAnchor, ChainReading } from '#kernel/ports/audit-log';
 
 const start = Date.parse('2027-01-15T08:00:00.000Z');
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CodeStore } from '#kernel/ports/code-store';
-import type { Store } from '#kernel/ports/store';
+import type { CodeStore, Store } from '#kernel/ports/store';
 import type { MakeHarness } from './harness.ts';
 
 const id = 'req-0123abcd';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseConfig } from '#app/config/config';
 import { createLiveSettings } from '#app/config/live-settings';
 import { Fault } from '#kernel/errors';
-import type { SecurityStore } from '#kernel/ports/security-store';
+import type { SecurityStore } from '#kernel/ports/store';
 import { createApprover, createFakeClock, openTestStore } from '../../../integration/stores/store-fixtures.ts';
 
 const hour = 3_600_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lackedRight, rightsHint } from '#connectors/proxmox/rights-hint';
+import { lackedRight, rightsHint } from '#connectors/proxmox/answer-fault';
 
 const tokenId = 'jarvis@pve!ops';
 

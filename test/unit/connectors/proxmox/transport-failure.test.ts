@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PinMismatch, readFailure, TransportFailure } from '#connectors/proxmox/transport-failure';
-import { trustFault, unreachableFault } from '#connectors/proxmox/transport-fault';
+import { PinMismatch, readFailure, TransportFailure, trustFault, unreachableFault } from '#connectors/proxmox/transport-failure';
 
 function withCode(code: string): Error {
   return Object.assign(new Error(`boom ${code}`), { code });
