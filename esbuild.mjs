@@ -62,6 +62,7 @@ async function buildPacked(bundle) {
 const laterFiles = [
   { filter: /(?:^|\/)twin\.ts$/, file: './twin.cjs', of: ['extension'] },
   { filter: /(?:^|\/)tell-trail\.ts$/, file: './sinks.cjs', of: ['extension', 'cli'] },
+  { filter: /(?:^|\/)german\.ts$/, file: './german.cjs', of: ['cli'] },
 ];
 
 /** @param {import('./scripts/build/bundles.mjs').Bundle} bundle */

@@ -82,7 +82,7 @@ function readSourceFile(root: string, file: string, module: IModule | undefined)
 }
 
 function isOwnFile(resolved: string): boolean {
-  return !resolved.includes('node_modules/') && /\.[cm]?[jt]s$/.test(resolved);
+  return !resolved.includes('node_modules/') && /\.(?:[cm]?[jt]s|json)$/.test(resolved);
 }
 
 function withForwardSlashes(file: string): string {

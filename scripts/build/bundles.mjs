@@ -55,7 +55,7 @@ export const bundles = [
     entry: 'src/hosts/cli/main.ts',
     // Syntax that Node 20 can parse, so that under a Node that is too old the program lives long enough to say so (docs/design.md#state-and-configuration).
     target: 'node20',
-    external: ['./sinks.cjs'],
+    external: ['./sinks.cjs', './german.cjs'],
     program: true,
     // As the extension, and the MCP SDK with about 385 kB, the approval page with 48 kB, the demo cluster's tables of parameters and operations 120 kB, plans 25 kB, scopes, windows and the blast radius 45 kB, the trail's tree, checkpoints and proofs 13 kB, its witnesses and a store's copies 24 kB, what becomes of calls without an end 17 kB, the service's metrics and the schema of `sinks` 6 kB, the witness for other trails 10 kB, the commands' records 8 kB, hooks of agents 25 kB, completions and the manual page 5 kB, what its chunks say to each other 20 kB, clients’ configuration files and what edits them (JSON with comments, TOML) 40 kB, tables for people 10 kB, completions of three shells 4 kB, setting up a cluster 15 kB, the live view of a cluster and replayed calls 60 kB, a slot of Valkey Cluster that moves 4 kB.
     budget: 3_364_000,
@@ -107,6 +107,16 @@ export const bundles = [
       /^src\/(?!files\/(?:folder-owner|make-folder)\.ts$|kernel\/|audit\/|stores\/|connectors\/telemetry\/|app\/sinks\/|app\/config\/(?:private-file|paths)\.ts$|app\/finding\.ts$)/,
       /node_modules\/ssh2\//,
     ],
+  },
+  {
+    name: 'german',
+    // The texts in German, for the approval page: loaded with its first German reader.
+    entry: 'src/hosts/page/german.ts',
+    target: 'node24',
+    external: [],
+    program: false,
+    budget: 280_000,
+    forbidden: [/^src\/(?!hosts\/page\/german\.ts$)/, /node_modules\//],
   },
   {
     name: 'replay-worker',

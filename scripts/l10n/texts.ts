@@ -184,7 +184,7 @@ function isName(node: Node, parent: Node): boolean {
 function isUnread(node: Node, inside: Node): boolean {
   if (isTranslation(node) || messageText(node) !== undefined) return true;
   if (/^TS(?:TypeReference|UnionType|LiteralType)/.test(node.type)) return true;
-  if (node.type === 'VariableDeclarator') return /(?:Style|Pattern|Schema)$|^csp$/.test(nameOf(node['id'] as Node));
+  if (node.type === 'VariableDeclarator') return /(?:Style|Pattern|Schema|Script)$|^csp$/.test(nameOf(node['id'] as Node));
   const isArgument = /^(?:Call|New)Expression$/.test(node.type) && inside !== node['callee'];
   // Its id, not what it does.
   if (isArgument && /(?:registerCommand|^toldCommand)$/.test(calleeOf(node))) return inside === argumentsOf(node)[0];

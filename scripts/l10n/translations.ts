@@ -2,6 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describeTools } from '#app/catalog';
+import { demoScript } from '#hosts/page/demo-passkey';
+import { pageScript } from '#hosts/page/page-script';
 import { manifestParts } from '#hosts/vscode/contributes/manifest';
 import { externalize } from '#hosts/vscode/contributes/nls';
 import type { JsonValue } from '#kernel/json';
@@ -9,8 +11,17 @@ import { type FoundTexts, placeholders, type Text, textsIn } from './texts.ts';
 
 const root = path.join(import.meta.dirname, '..', '..');
 const hostFolder = 'src/hosts/vscode';
+const approvalPage = 'src/hosts/page';
 /** What is shown there is said here, too; what is for terminals, other programs or tests of ours alone is not. */
 const elsewhere = /^(?!hosts\/|demo\/).*\.ts$/;
+/** Where the approval page listens, and why it cannot, is told to a terminal or a log. */
+const ofTerminals: ReadonlySet<string> = new Set(['listen.ts']);
+/** What the page's programs say to each other: headers, what a browser's key signs, names of styles. */
+const ofPrograms: ReadonlySet<string> = new Set([
+  ...['door.ts', 'sessions.ts', 'use strict', 'banksman page\n', 'input, select', 'notice good', 'notice bad', 'banksman    demo'],
+  // An error that the page's script knows by its name.
+  'not given',
+]);
 /** Texts of the manifest, which the generator takes out of it. */
 const ofManifest = /^contributes\//;
 /** For models and the log, who are told the same in every language. */
@@ -59,7 +70,9 @@ export function textFaults(bundle: Bundle): readonly string[] {
     .flatMap(({ file, raw: said }) => said.map(({ line, text }) => `${hostFolder}/${file}:${line}: English as it was said: ${text}`));
   const faults = found.flatMap(({ file, faults: own }) => own.map((fault) => `${hostFolder}/${file}: ${fault}`));
   const wanted = new Set([
-    ...[...found.flatMap(({ localized }) => localized), ...saidElsewhere()].map(({ text }) => text),
+    ...[...found.flatMap(({ localized }) => localized), ...saidElsewhere(), ...onApprovalPage().flatMap(({ localized }) => localized)].map(
+      ({ text }) => text,
+    ),
     ...catalogTitles(),
   ]);
   return [
@@ -67,6 +80,7 @@ export function textFaults(bundle: Bundle): readonly string[] {
     ...raw,
     ...faults,
     ...faultsElsewhere(),
+    ...approvalPageFaults(),
     ...pageFaults(readPages(), bundle),
     ...bundleFaults(wanted, readManifest(), bundle),
   ];
@@ -105,6 +119,32 @@ function faultsElsewhere(): readonly string[] {
   return filesElsewhere().flatMap(({ file, mute }) =>
     mute.map(({ line, text }) => `src/${file}:${line}: a failure with values in its text, and no \`say\`: ${short(text)}`),
   );
+}
+
+let parsedPage: readonly (FoundTexts & { readonly file: string })[] | undefined;
+
+/** The approval page, and what its scripts say when each of our texts in them is taken out. */
+function onApprovalPage(): NonNullable<typeof parsedPage> {
+  if (parsedPage !== undefined) return parsedPage;
+  const files = readdirSync(path.join(root, approvalPage)).filter((file) => !ofTerminals.has(file));
+  const inBrowsers = [
+    ['page.js', pageScript(() => "''")],
+    ['demo-passkey.js', demoScript(() => "''")],
+  ] as const;
+  parsedPage = [
+    ...files.map((file) => ({ file, ...textsIn(file, readFileSync(path.join(root, approvalPage, file), 'utf8')) })),
+    ...inBrowsers.map(([file, source]) => ({ file, ...textsIn(file, source) })),
+  ];
+  return parsedPage;
+}
+
+function approvalPageFaults(): readonly string[] {
+  return onApprovalPage().flatMap(({ file, bare, faults }) => [
+    ...bare
+      .filter(({ text }) => !ofPrograms.has(file) && !ofPrograms.has(text) && /\p{L}/u.test(text.replace(/<[^>]*>|\{\d+\}|Banksman/g, '')))
+      .map(({ line, text }) => `${approvalPage}/${file}:${line}: not through \`say\`: ${short(text)}`),
+    ...faults.map((fault) => `${approvalPage}/${file}: ${fault}`),
+  ]);
 }
 
 let parsedElsewhere: readonly (FoundTexts & { readonly file: string })[] | undefined;

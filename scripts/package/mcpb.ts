@@ -45,6 +45,7 @@ const content = {
   LICENSE: 'LICENSE',
   'README.md': 'docs/mcp.md',
   'server/cli.cjs': 'dist/cli.cjs',
+  'server/german.cjs': 'dist/german.cjs',
   'server/sinks.cjs': 'dist/sinks.cjs',
   'server/store-worker.cjs': 'dist/store-worker.cjs',
   'server/THIRD-PARTY-NOTICES.txt': 'dist/THIRD-PARTY-NOTICES.txt',

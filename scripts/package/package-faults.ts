@@ -8,7 +8,7 @@ const allowed: readonly RegExp[] = [
   /^extension\/package(?:\.nls(?:\.de)?)?\.json$/,
   /^extension\/(?:readme|README|changelog|CHANGELOG)\.md$/,
   /^extension\/LICENSE(?:\.txt)?$/,
-  /^extension\/dist\/(?:(?:extension|replay-worker|store-worker|twin|sinks|cli)\.cjs|THIRD-PARTY-NOTICES\.txt)$/,
+  /^extension\/dist\/(?:(?:extension|replay-worker|store-worker|twin|sinks|german|cli)\.cjs|THIRD-PARTY-NOTICES\.txt)$/,
   /^extension\/media\/.+\.(?:svg|png|md|css|js)$/,
   /^extension\/media\/l10n\/bundle\.l10n\.\w+\.json$/,
 ];
@@ -21,6 +21,7 @@ const required = [
   'extension/dist/store-worker.cjs',
   'extension/dist/twin.cjs',
   'extension/dist/sinks.cjs',
+  'extension/dist/german.cjs',
   'extension/dist/cli.cjs',
   'extension/LICENSE.txt',
 ];

@@ -15,7 +15,7 @@ import type { Proof, Signed } from '#kernel/approval/proof';
 import type { GrantPayload } from '#kernel/approval/request';
 import { Fault } from '#kernel/errors';
 import type { RequestStore } from '#kernel/ports/request-store';
-import { english, type Message, say } from '#kernel/text/message';
+import { type Message, say, told } from '#kernel/text/message';
 import { type AnswerDeps, acceptGrant, prepareAnswer } from './accept-grant.ts';
 import { clonedWords, refuse } from './answer-words.ts';
 import { displayOf, personOf } from './grant.ts';
@@ -87,7 +87,7 @@ export function createChangeDesk(
     beginChange: async (change, approver) => {
       const pin = await pinNamed(approver, origin, deps);
       if (pin?.passkey === undefined)
-        return { ok: false, code: 'key_not_trusted', message: 'nothing was changed: this passkey is not pinned here (any more)' };
+        return { ok: false, code: 'key_not_trusted', ...told(say`nothing was changed: this passkey is not pinned here (any more)`) };
       const drafted = await deps.changes.draft(change, pin);
       if (!drafted.ok) return drafted.refusal;
       const { payload } = drafted;
@@ -95,17 +95,17 @@ export function createChangeDesk(
     },
     finishChange: async (value) => {
       const taken = changes.take(value);
-      if (!taken.ok) return { ok: false, code: taken.code, message: `nothing was changed: ${english(taken.words)}; try again` };
+      if (!taken.ok) return { ok: false, code: taken.code, ...told(say`nothing was changed: ${taken.words}; try again`) };
       const { begun, proof, counter } = taken;
       const signed = { payload: begun, proof };
       if (signatureFlaw(signed, await pinsOf(origin, deps)) !== undefined)
         return {
           ok: false,
           code: 'bad_assertion',
-          message: 'nothing was changed: the signature does not fit, or the passkey is not pinned any more',
+          ...told(say`nothing was changed: the signature does not fit, or the passkey is not pinned any more`),
         };
       if (!(await deps.requests.advanceCounter(proof.credentialId, counter)))
-        return { ok: false, code: 'bad_assertion', message: `nothing was changed: ${english(clonedWords)}` };
+        return { ok: false, code: 'bad_assertion', ...told(say`nothing was changed: ${clonedWords}`) };
       return deps.changes.accept(signed);
     },
   };

@@ -6,6 +6,7 @@ import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto
 import type { ApproverKey } from '#kernel/approval/answer';
 import type { NewCredential, PasskeyAssertion } from '#kernel/approval/passkey';
 import { canonicalJson, type JsonObject } from '#kernel/json';
+import { listed } from '#kernel/text/message';
 
 /** COSE's numbers for what we take: EdDSA and ES256, the preferred first. */
 export const passkeyAlgorithms = [-8, -7] as const;
@@ -59,7 +60,7 @@ export function assertionFlaw({ id, response }: PasskeyAssertion, pin: ApproverK
 /** We ask for no extensions, and an answer attests no key: whatever follows the head is not ours. */
 function signedFlaw({ authenticatorData, clientDataJSON, signature }: PasskeyAssertion['response'], key: KeyObject): string | undefined {
   const [data, client, proof] = [authenticatorData, clientDataJSON, signature].map(bytesOf);
-  if (data === undefined || client === undefined || proof === undefined) return 'it is damaged';
+  if (data === undefined || client === undefined || proof === undefined) return listed('it is damaged');
   if (data.length !== headBytes || flagsOf(data) & flag.attested) return 'its authenticator data is longer than an answer’s';
   const message = Buffer.concat([data, createHash('sha256').update(client).digest()]);
   return isSigned(message, key, proof) ? undefined : 'its signature does not fit';
@@ -83,7 +84,7 @@ function makerFlaw(data: Buffer | undefined, origin: string): string | undefined
   const { protocol, port } = new URL(origin);
   const isDemos = protocol === 'http:' && Number(port) >= 1024;
   const isSoftware = data?.toString('latin1', headBytes, headBytes + 16) === softwareModel;
-  return isSoftware && !isDemos ? 'it is the demo’s, in software' : authenticatorFlaw(data, origin);
+  return isSoftware && !isDemos ? listed('it is the demo’s, in software') : authenticatorFlaw(data, origin);
 }
 
 /** What a new credential is, or why it is none that may be pinned. Its key is believed: nothing is attested. */
@@ -93,14 +94,14 @@ export function readNewCredential(
 ): { readonly ok: true; readonly id: string; readonly key: string } | { readonly ok: false; readonly why: string } {
   const data = bytesOf(response.authenticatorData);
   const flaw = clientFlaw(response.clientDataJSON, { type: 'webauthn.create', challenge, origin }) ?? makerFlaw(data, origin);
-  if (flaw !== undefined || data === undefined) return { ok: false, why: flaw ?? 'it is damaged' };
-  if ((flagsOf(data) & flag.attested) === 0 || data.length < credentialAt) return { ok: false, why: 'it names no credential' };
+  if (flaw !== undefined || data === undefined) return { ok: false, why: flaw ?? listed('it is damaged') };
+  if ((flagsOf(data) & flag.attested) === 0 || data.length < credentialAt) return { ok: false, why: listed('it names no credential') };
   const keyAt = credentialAt + data.readUInt16BE(credentialAt - 2);
-  if (data.subarray(credentialAt, keyAt).toString('base64url') !== id) return { ok: false, why: 'it names another credential' };
+  if (data.subarray(credentialAt, keyAt).toString('base64url') !== id) return { ok: false, why: listed('it names another credential') };
   const key = keyOfCose(data.subarray(keyAt));
   return key !== undefined && importPasskey(key) !== undefined
     ? { ok: true, id, key }
-    : { ok: false, why: 'its key is neither ES256 nor EdDSA' };
+    : { ok: false, why: listed('its key is neither ES256 nor EdDSA') };
 }
 
 /** For people to compare: 80 bits of the key and the credential's id, in four groups (`7KQ2-9FDM-XW3C-4HTN`). */
@@ -160,12 +161,12 @@ interface Ceremony {
 /** SECURITY: a page of another port gets valid assertions for the same host name, so the origin is compared whole. */
 function clientFlaw(encoded: string, { type, challenge, origin }: Ceremony): string | undefined {
   const found = clientData(encoded);
-  if (found === undefined) return 'its client data is damaged';
-  if (found['type'] !== type) return 'it was made for something else';
-  if (found['challenge'] !== challenge) return 'it answers another challenge';
-  if (found['origin'] !== origin) return 'it was made on another page';
+  if (found === undefined) return listed('its client data is damaged');
+  if (found['type'] !== type) return listed('it was made for something else');
+  if (found['challenge'] !== challenge) return listed('it answers another challenge');
+  if (found['origin'] !== origin) return listed('it was made on another page');
   const isFramed = (found['crossOrigin'] !== undefined && found['crossOrigin'] !== false) || found['topOrigin'] !== undefined;
-  return isFramed ? 'it was made inside a frame of another page' : undefined;
+  return isFramed ? listed('it was made inside a frame of another page') : undefined;
 }
 
 function clientData(encoded: string): JsonObject | undefined {
@@ -180,13 +181,13 @@ function clientData(encoded: string): JsonObject | undefined {
 }
 
 function authenticatorFlaw(data: Buffer | undefined, origin: string): string | undefined {
-  if (data === undefined || data.length < headBytes) return 'its authenticator data is damaged';
+  if (data === undefined || data.length < headBytes) return listed('its authenticator data is damaged');
   const flags = flagsOf(data);
   const host = createHash('sha256').update(new URL(origin).hostname).digest();
-  if (!data.subarray(0, 32).equals(host)) return 'it is for another host name';
-  if ((flags & flag.present) === 0) return 'nobody touched the key';
-  if ((flags & flag.verified) === 0) return 'the key did not check who touched it (no PIN, fingerprint or face)';
-  return (flags & flag.backedUp) !== 0 && (flags & flag.eligible) === 0 ? 'its flags contradict each other' : undefined;
+  if (!data.subarray(0, 32).equals(host)) return listed('it is for another host name');
+  if ((flags & flag.present) === 0) return listed('nobody touched the key');
+  if ((flags & flag.verified) === 0) return listed('the key did not check who touched it (no PIN, fingerprint or face)');
+  return (flags & flag.backedUp) !== 0 && (flags & flag.eligible) === 0 ? listed('its flags contradict each other') : undefined;
 }
 
 function isSigned(message: Buffer, key: KeyObject, signature: Buffer): boolean {

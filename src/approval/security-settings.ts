@@ -16,6 +16,7 @@ import {
 } from '#kernel/approval/security';
 import type { Clock } from '#kernel/ports/clock';
 import type { SecurityStore, StoredLevel, StoredRule } from '#kernel/ports/store';
+import { asListed, type Message, say, told } from '#kernel/text/message';
 import { type SecurityLevel, securityLevels } from '#kernel/tiers';
 import { hasPasskey, type LoosenFlaw, loosenFlaw, loosenWords, pinOf, type SignatureFlaw, signatureFlaw, signPayload } from './signed.ts';
 import { createPauseWatch, type PauseMemory, type PauseWatch } from './standing-pause.ts';
@@ -92,8 +93,8 @@ export function createSecuritySettings(deps: SecuritySettingsDeps): StandingSett
       const pause = { by, at: await pauses.nextMoment(), ...(reason === undefined ? {} : { reason }) };
       const isNew = await store.setPause(pause);
       await pauses.standing();
-      const message = isNew ? 'agents are paused: they change nothing until a person resumes them' : 'agents are paused already';
-      return { ok: true, code: 'set', message };
+      const words = isNew ? say`agents are paused: they change nothing until a person resumes them` : say`agents are paused already`;
+      return { ok: true, code: 'set', ...told(words) };
     },
     resume: (signer) => sign({ kind: 'resume' }, signer),
   };
@@ -114,16 +115,16 @@ async function draftSetting(change: SettingChange, approver: string, deps: Draft
     case 'rule': {
       const { pattern, action, lifeMs } = change;
       const checked = deps.checkPattern(pattern, action);
-      if (!checked.ok) return refuse('invalid_pattern', `${checked.why}; nothing was set`);
+      if (!checked.ok) return refuse('invalid_pattern', say`${asListed(checked.why)}; nothing was set`);
       if (!Number.isSafeInteger(lifeMs) || lifeMs <= 0 || lifeMs > maxRuleLifeMs)
-        return refuse('invalid_life', 'a rule lives more than nothing and at most 30 days; nothing was set');
+        return refuse('invalid_life', say`a rule lives more than nothing and at most 30 days; nothing was set`);
       return { ok: true, payload: { ...facts, setting: 'auto_approve', pattern: checked.text, action, expiresAt: now + lifeMs } };
     }
     case 'remove_rule':
       return { ok: true, payload: { ...facts, setting: 'auto_approve_removed', pattern: change.pattern } };
     case 'resume': {
       const paused = await deps.watch.standing();
-      if (paused === undefined) return refuse('not_found', 'agents are not paused');
+      if (paused === undefined) return refuse('not_found', say`agents are not paused`);
       return { ok: true, payload: { ...facts, setting: 'agents_resumed', pausedAt: paused.at } };
     }
   }
@@ -134,8 +135,8 @@ async function resumeAgents(signed: SignedSetting<ResumePayload>, { store, level
   const { paused } = await level();
   const isLifted = paused?.at === signed.payload.pausedAt && (await store.liftPause(signed));
   // Seen by this process, too, and written down where it remembers.
-  if (isLifted && (await level()).paused === undefined) return { ok: true, code: 'removed', message: 'agents are no longer paused' };
-  return { ok: false, code: 'not_found', message: 'nothing was changed: that pause is over, or another one stands; look again' };
+  if (isLifted && (await level()).paused === undefined) return { ok: true, code: 'removed', ...told(say`agents are no longer paused`) };
+  return { ok: false, code: 'not_found', ...told(say`nothing was changed: that pause is over, or another one stands; look again`) };
 }
 
 /** Later than the one before it even where that machine's clock was ahead by minutes; a forged far future is not followed. */
@@ -152,17 +153,17 @@ async function acceptSetting(signed: SignedSetting, deps: AcceptDeps): Promise<S
   if (pin === undefined || signatureFlaw(signed, [pin]) !== undefined) return keyNotTrusted;
   const { payload } = signed;
   const flaw = (await loosens(payload, deps)) ? loosenFlaw(pin, pins) : undefined;
-  if (flaw !== undefined) return { ok: false, code: 'needs_passkey', message: `nothing was changed: ${loosenWords[flaw]}` };
+  if (flaw !== undefined) return { ok: false, code: 'needs_passkey', ...told(say`nothing was changed: ${asListed(loosenWords[flaw])}`) };
   if (payload.setting === 'auto_approve_removed') return removeRule(payload, deps);
   if (isOf(signed, 'agents_resumed')) return resumeAgents(signed, deps);
   if (isOf(signed, 'security_level')) {
     await deps.store.setLevel(signed);
-    return { ok: true, code: 'set', message: `the security level is ${signed.payload.level} for everyone on this store` };
+    return { ok: true, code: 'set', ...told(say`the security level is ${signed.payload.level} for everyone on this store`) };
   }
   if (!isOf(signed, 'auto_approve')) return keyNotTrusted;
   const { pattern, action, expiresAt } = signed.payload;
   await deps.store.setRule(signed);
-  return { ok: true, code: 'set', message: `\`${pattern}\`: ${action} until ${new Date(expiresAt).toISOString()}` };
+  return { ok: true, code: 'set', ...told(say`\`${pattern}\`: ${action} until ${new Date(expiresAt).toISOString()}`) };
 }
 
 function isOf<Kind extends SettingPayload['setting']>(
@@ -187,19 +188,19 @@ async function removeRule(
   const checked = checkPattern(pattern, 'block');
   const candidates = [...new Set([...(checked.ok ? [checked.text] : []), pattern])];
   for (const candidate of candidates) {
-    if (await store.removeRule(candidate, approver)) return { ok: true, code: 'removed', message: `\`${candidate}\` is removed` };
+    if (await store.removeRule(candidate, approver)) return { ok: true, code: 'removed', ...told(say`\`${candidate}\` is removed`) };
   }
-  return { ok: false, code: 'not_found', message: 'there is no such rule; look at the list again' };
+  return { ok: false, code: 'not_found', ...told(say`there is no such rule; look at the list again`) };
 }
 
-function refuse(code: SettingResult['code'], message: string): SettingDraft {
-  return { ok: false, refusal: { ok: false, code, message } };
+function refuse(code: SettingResult['code'], words: Message): SettingDraft {
+  return { ok: false, refusal: { ok: false, code, ...told(words) } };
 }
 
 const keyNotTrusted: SettingResult = {
   ok: false,
   code: 'key_not_trusted',
-  message: 'nothing was changed: the signing key is not among the trusted ones; trust this key first, or do it where a trusted one is',
+  ...told(say`nothing was changed: the signing key is not among the trusted ones; trust this key first, or do it where a trusted one is`),
 };
 
 /**

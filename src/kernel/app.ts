@@ -124,6 +124,8 @@ export interface SettingResult {
     | 'not_here'
     | 'changed_while_shown';
   readonly message: string;
+  /** The same, for each reader's language. */
+  readonly words?: Message;
 }
 
 /**
@@ -250,6 +252,8 @@ export interface Finding {
 export interface ControlResult {
   readonly ok: boolean;
   readonly message: string;
+  /** The same, for each reader's language. */
+  readonly words?: Message;
 }
 
 /** Calls that began and have no end that anybody knows. */

@@ -11,7 +11,7 @@ import type { ApproverKey, Signer } from '#kernel/approval/answer';
 import type { Signed } from '#kernel/approval/proof';
 import { Fault } from '#kernel/errors';
 import type { AuditLog } from '#kernel/ports/audit-log';
-import { asIs, say } from '#kernel/text/message';
+import { asIs, say, told } from '#kernel/text/message';
 import { finding } from '../finding.ts';
 import {
   type Agreement,
@@ -104,7 +104,7 @@ export function createConfigAgreement(parts: AgreementParts): AppAgreement {
         if (shown.join('\n') !== pending().join('\n')) return changedMeanwhile;
         if (!(await trustedKeys()).some(({ key }) => isSameKey(key, signer.publicKey))) return notTrusted;
         await agree(signer, trail);
-        return { ok: true, code: 'set', message: agreedWords };
+        return { ok: true, code: 'set', ...told(agreedWords) };
       },
       onChange: (listener) => onAgreed(configFile, { read, counts: () => look.now().config }, listener),
     }),
@@ -113,7 +113,7 @@ export function createConfigAgreement(parts: AgreementParts): AppAgreement {
   };
 }
 
-export const agreedWords = 'agreed; windows and MCP servers take it over within seconds, other programs at their next start';
+export const agreedWords = say`agreed; windows and MCP servers take it over within seconds, other programs at their next start`;
 
 /** What is so now, and what was agreed to: read anew each time. */
 function createLook({ config: given, configFile, origin, ownStore = false }: AgreementParts, read: () => Agreement | undefined) {
@@ -182,7 +182,7 @@ function rootsOwn(config: Config, configFile: string): AppAgreement {
   const done = async (): Promise<SettingResult> => ({
     ok: true,
     code: 'set',
-    message: 'nothing had to be agreed to: the file is root’s own',
+    ...told(say`nothing had to be agreed to: the file is root’s own`),
   });
   return {
     isRoots: true,
@@ -205,12 +205,12 @@ function rootsOwn(config: Config, configFile: string): AppAgreement {
 const changedMeanwhile: SettingResult = {
   ok: false,
   code: 'changed_while_shown',
-  message: 'the configuration changed while it was shown; nothing was agreed to, look again',
+  ...told(say`the configuration changed while it was shown; nothing was agreed to, look again`),
 };
 const notTrusted: SettingResult = {
   ok: false,
   code: 'key_not_trusted',
-  message: 'nothing was agreed to: this key is not among those that count; one of them has to agree',
+  ...told(say`nothing was agreed to: this key is not among those that count; one of them has to agree`),
 };
 
 /** Where others count already the pin is written, and waits for one of them. @throws {Fault} `needs_approver` */

@@ -13,7 +13,7 @@ import type { ApproverKey } from '#kernel/approval/answer';
 import { type CreationOptions, type Enrolment, type EnrolRefusal, type PasskeyDesk, parseNewCredential } from '#kernel/approval/passkey';
 import { displays } from '#kernel/approval/security';
 import { Fault, reasonMessage } from '#kernel/errors';
-import { say } from '#kernel/text/message';
+import { asListed, listed, type Message, say, told } from '#kernel/text/message';
 import { readPrivateFile, writePrivateFile } from '../config/private-file.ts';
 
 /** In ms. */
@@ -122,10 +122,10 @@ export function createEnrolDesk(stateDir: string, origin: string): Pick<PasskeyD
       if (!offer.ok) return offer;
       const challenge = challenges.get(link);
       challenges.delete(link);
-      if (challenge === undefined) return refuse('challenge_over', 'this answer came too late; open the link again');
+      if (challenge === undefined) return refuse('challenge_over', say`this answer came too late; open the link again`);
       const found = readAnswer(value, { ...offer, challenge });
-      if (!found.ok) return refuse('bad_credential', `this passkey cannot be used: ${found.why}`);
-      if ((device?.length ?? 0) > 500) return refuse('bad_credential', 'the browser’s own key is too long');
+      if (!found.ok) return refuse('bad_credential', say`this passkey cannot be used: ${asListed(found.why)}`);
+      if ((device?.length ?? 0) > 500) return refuse('bad_credential', say`the browser’s own key is too long`);
       const answer = { version: 1, id: found.id, key: found.key, ...(device === undefined ? {} : { device }) } as const;
       // The one step that can only be done once, whoever else has the link.
       if (!(await writePrivateFile(folder, filesOf(link).answer, JSON.stringify(answer)))) return used;
@@ -136,21 +136,21 @@ export function createEnrolDesk(stateDir: string, origin: string): Pick<PasskeyD
 
 function readAnswer(value: unknown, offer: Offer & { readonly challenge: string }): ReturnType<typeof readNewCredential> {
   const credential = parseNewCredential(value);
-  if (credential === undefined) return { ok: false, why: 'it is damaged' };
-  return offer.known.includes(credential.id) ? { ok: false, why: 'it is enrolled already' } : readNewCredential(credential, offer);
+  if (credential === undefined) return { ok: false, why: listed('it is damaged') };
+  return offer.known.includes(credential.id) ? { ok: false, why: listed('it is enrolled already') } : readNewCredential(credential, offer);
 }
 
 const used = refuse(
   'link_used',
-  'this link has been used; compare the fingerprint with who made it, and ask for another link where it was not you',
+  say`this link has been used; compare the fingerprint with who made it, and ask for another link where it was not you`,
 );
 
 async function offerOf(folder: string, link: string, origin: string): Promise<(Offer & { readonly ok: true }) | EnrolRefusal> {
   // INVARIANT: only a hash becomes part of a path.
   const offer = linkPattern.test(link) ? await readJson(join(folder, filesOf(link).offer), offerSchema) : undefined;
   if (offer === undefined || offer.origin !== origin)
-    return refuse('no_link', 'there is no such link (any more); ask for another: `banksman approvers enroll NAME`');
-  if (Date.now() >= offer.expiresAt) return refuse('link_expired', 'this link’s ten minutes are over; ask for another');
+    return refuse('no_link', say`there is no such link (any more); ask for another: \`banksman approvers enroll NAME\``);
+  if (Date.now() >= offer.expiresAt) return refuse('link_expired', say`this link’s ten minutes are over; ask for another`);
   return (await readJson(join(folder, filesOf(link).answer), answerSchema)) === undefined ? { ...offer, ok: true } : used;
 }
 
@@ -168,8 +168,8 @@ function creationOptions({ name, person, known, origin }: Offer, challenge: stri
   };
 }
 
-function refuse(code: EnrolRefusal['code'], message: string): EnrolRefusal {
-  return { ok: false, code, message };
+function refuse(code: EnrolRefusal['code'], words: Message): EnrolRefusal {
+  return { ok: false, code, ...told(words) };
 }
 
 function filesOf(link: string): { readonly offer: string; readonly answer: string } {

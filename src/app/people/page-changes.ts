@@ -6,8 +6,9 @@ import type { ApproverKey } from '#kernel/approval/answer';
 import type { PageChange } from '#kernel/approval/passkey';
 import type { Signed } from '#kernel/approval/proof';
 import type { SettingPayload } from '#kernel/approval/security';
-import { toFault } from '#kernel/errors';
+import { faultMessage, toFault } from '#kernel/errors';
 import type { AuditLog } from '#kernel/ports/audit-log';
+import { asListed, type Message, say, told } from '#kernel/text/message';
 import type { AgreementPayload } from '../config/agreement.ts';
 import { type AppAgreement, agreedWords, type Origin, recordSigned } from '../config/config-agreement.ts';
 import type { LiveSettings } from '../config/live-settings.ts';
@@ -49,18 +50,18 @@ export function createPageChanges(parts: PageChangeParts): Changes {
   };
 }
 
-const elsewhere = refused('not_here', 'a service holds the store, and what people set in it');
+const elsewhere = refused('not_here', say`a service holds the store, and what people set in it`);
 
 async function whyNotAgree(
   { shown }: Extract<PageChange, { readonly kind: 'agree' }>,
   pin: ApproverKey,
   { agreement, origin, trustedKeys }: PageChangeParts,
 ): Promise<SettingResult | undefined> {
-  if (origin === undefined) return refused('not_here', 'only root changes the configuration here');
+  if (origin === undefined) return refused('not_here', say`only root changes the configuration here`);
   const flaw = agreeFlaw(pin, await trustedKeys());
-  if (flaw !== undefined) return refused('needs_passkey', loosenWords[flaw]);
+  if (flaw !== undefined) return refused('needs_passkey', asListed(loosenWords[flaw]));
   if (shown.join('\n') === agreement.pending().join('\n')) return undefined;
-  return refused('changed_while_shown', 'the configuration changed while it was shown; look again');
+  return refused('changed_while_shown', say`the configuration changed while it was shown; look again`);
 }
 
 /** SECURITY: what was signed is the whole of it, so what was changed since the person looked is not agreed to with it. */
@@ -70,14 +71,16 @@ async function agree(entry: Signed<AgreementPayload>, { configFile, audit }: Pag
     return {
       ok: true,
       code: 'set',
-      message: agreedWords,
+      ...told(agreedWords),
     };
   } catch (thrown) {
     const { code, message } = toFault(thrown);
-    return refused(code === 'needs_passkey' ? code : 'changed_while_shown', message);
+    const words = faultMessage(thrown);
+    const known = code === 'needs_passkey' ? code : 'changed_while_shown';
+    return message.startsWith('nothing') ? { ok: false, code: known, ...told(words) } : refused(known, words);
   }
 }
 
-function refused(code: SettingResult['code'], why: string): SettingResult {
-  return { ok: false, code, message: why.startsWith('nothing') ? why : `nothing was changed: ${why}` };
+function refused(code: SettingResult['code'], why: Message): SettingResult {
+  return { ok: false, code, ...told(say`nothing was changed: ${why}`) };
 }

@@ -4,7 +4,7 @@
  */
 import { isIntact } from '#approval/card';
 import { agentOf } from '#identity/agents';
-import type { ControlResult, PlanControls } from '#kernel/app';
+import type { PlanControls } from '#kernel/app';
 import { type RequestRecord, waitState } from '#kernel/approval/request';
 import type { AuditRecord } from '#kernel/audit-event';
 import { reasonOf } from '#kernel/errors';
@@ -14,6 +14,7 @@ import { controlIn, type PlanControl, type PlanProgress, planIn, progressOf, sta
 import type { Clock } from '#kernel/ports/clock';
 import type { Log } from '#kernel/ports/log';
 import type { RequestStore } from '#kernel/ports/request-store';
+import { asListed, type Message, say, told } from '#kernel/text/message';
 import type { ModelTier } from '#kernel/tiers';
 import type { PipelineDeps, PlanParts, PlanStart } from '#pipeline/deps';
 import { runCall, runStep } from '#pipeline/run-call';
@@ -203,11 +204,11 @@ function planControls(
     resume: createPlanResumes(stores).resume,
     control: async (id, control, by) => {
       const plan = await get(id);
-      if (plan === undefined) return { ok: false, message: `there is no plan ${id}` };
+      if (plan === undefined) return { ok: false, ...told(say`there is no plan ${id}`) };
       const why = whyNot(plan, control);
-      if (why !== undefined) return { ok: false, message: `plan ${id} ${why}` };
+      if (why !== undefined) return { ok: false, ...told(why) };
       await stores.audit.append({ name: 'plan.control', attributes: { request_id: id, control, by } });
-      return { ok: true, message: `plan ${id} ${done[control]}` };
+      return { ok: true, ...told(doneWords[control](id)) };
     },
     snapshots: () => {
       const { clusters, limits } = pipeline();
@@ -233,14 +234,14 @@ async function mayRun({ id, action, consumedAt = 0 }: RequestRecord, { requests,
   return wait === undefined ? clock.now() - consumedAt < startMs : waitState(wait, clock.now()).waits;
 }
 
-const done: Readonly<Record<PlanControl, string>> = {
-  pause: 'is paused before its next step; the one that is under way ends',
-  stop: 'is stopped before its next step; the one that is under way ends',
+const doneWords: Readonly<Record<PlanControl, (id: string) => Message>> = {
+  pause: (id) => say`plan ${id} is paused before its next step; the one that is under way ends`,
+  stop: (id) => say`plan ${id} is stopped before its next step; the one that is under way ends`,
 };
 
-function whyNot({ standing, message }: PlanProgress, control: PlanControl): ControlResult['message'] | undefined {
-  if (standing !== 'running' && standing !== 'paused') return `does not run (${standing}: ${message})`;
-  return control === 'pause' && standing === 'paused' ? 'is paused already' : undefined;
+function whyNot({ id, standing, message }: PlanProgress, control: PlanControl): Message | undefined {
+  if (standing !== 'running' && standing !== 'paused') return say`plan ${id} does not run (${asListed(standing)}: ${asListed(message)})`;
+  return control === 'pause' && standing === 'paused' ? say`plan ${id} is paused already` : undefined;
 }
 
 function refused(code: string, message: string): Outcome {

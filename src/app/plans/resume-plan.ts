@@ -14,6 +14,7 @@ import { isResume, pausesIn } from '#kernel/plans/plan-progress';
 import type { AuditLog } from '#kernel/ports/audit-log';
 import type { Clock } from '#kernel/ports/clock';
 import type { RequestStore } from '#kernel/ports/request-store';
+import { asListed, type Message, say, told } from '#kernel/text/message';
 
 /** Of just these pauses: what was signed for an earlier one lifts no later one. */
 const payloadSchema = z.strictObject({
@@ -81,20 +82,20 @@ async function recordsOf(plan: string, { requests, audit, trustedKeys }: ResumeD
 
 async function acceptResume({ payload, proof }: Signed<object>, deps: ResumeDeps): Promise<SettingResult> {
   const parsed = resumeSchema.safeParse({ payload, proof }).data;
-  if (parsed === undefined) return refused('key_not_trusted', 'what was signed is no resume of a plan');
+  if (parsed === undefined) return refused('key_not_trusted', say`what was signed is no resume of a plan`);
   const { plan, pauses, approver } = parsed.payload;
   const flaw = flawOf(parsed, await deps.trustedKeys());
   if (flaw === 'untrusted_key' || flaw === 'bad_signature')
     return refused(
       'key_not_trusted',
-      'the signing key is not among the trusted ones; trust this key first, or do it where a trusted one is',
+      say`the signing key is not among the trusted ones; trust this key first, or do it where a trusted one is`,
     );
-  if (flaw !== undefined) return refused('needs_passkey', loosenWords[flaw]);
+  if (flaw !== undefined) return refused('needs_passkey', asListed(loosenWords[flaw]));
   const now = pausesIn(await recordsOf(plan, deps));
   if (!now.stands || now.count !== pauses) return notPaused(plan);
   const attributes = { request_id: plan, control: 'resume', by: approver, signed: parsed as unknown as JsonObject };
   await deps.audit.append({ name: 'plan.control', attributes });
-  return { ok: true, code: 'removed', message: `plan ${plan} goes on` };
+  return { ok: true, code: 'removed', ...told(say`plan ${plan} goes on`) };
 }
 
 /** Looked at anew each time, so that what a key signed counts no longer than the key does. */
@@ -104,9 +105,9 @@ function flawOf(signed: Signed<PlanResume>, pins: readonly ApproverKey[]) {
 }
 
 function notPaused(plan: string): SettingResult {
-  return refused('not_found', `plan ${plan} is not paused, or was paused again; look again`);
+  return refused('not_found', say`plan ${plan} is not paused, or was paused again; look again`);
 }
 
-function refused(code: SettingResult['code'], why: string): SettingResult {
-  return { ok: false, code, message: `nothing was changed: ${why}` };
+function refused(code: SettingResult['code'], why: Message): SettingResult {
+  return { ok: false, code, ...told(say`nothing was changed: ${why}`) };
 }

@@ -4,17 +4,18 @@ import type { App, Approvals, ControlResult, SettingResult } from '#kernel/app';
 import type { AnswerResult, ReviewCard } from '#kernel/approval/answer';
 import { type EnrolRefusal, type PasskeyDesk, parsePageChange } from '#kernel/approval/passkey';
 import { requestIdPattern } from '#kernel/approval/request';
-import { toFault } from '#kernel/errors';
+import { faultMessage, toFault } from '#kernel/errors';
 import { isJsonObject, type JsonObject } from '#kernel/json';
 import { mostSteps } from '#kernel/plans/plan';
 import { isPlanControl, planIn } from '#kernel/plans/plan-progress';
-import { html } from '#kernel/text/html';
+import { asListed, inWords, joined, type Language, type Message, plural, say, told, wordsOf } from '#kernel/text/message';
 import { demoButton } from './demo-passkey.ts';
 import { Refused, textIn } from './door.ts';
+import { capital, drawnView, html, type Markup, marked, nothing, type View } from './markup.ts';
 import { requestView } from './request-view.ts';
 import type { Session, Sessions } from './sessions.ts';
 import { settingsView } from './settings-view.ts';
-import { displayInWords, listView, meView, plainName, type View } from './views.ts';
+import { displayInWords, listView, meView, plainName } from './views.ts';
 
 export interface PageContext {
   readonly approvals: Pick<Approvals, 'list' | 'get' | 'card' | 'deny'>;
@@ -29,6 +30,17 @@ export interface PageContext {
 type Action =
   | { stranger(body: JsonObject, context: PageContext): Promise<object> }
   | { known(body: JsonObject, context: PageContext, session: Session): Promise<object> };
+
+/** What an action found, as the browser gets it: in its person's language. What a store or a thread says in other words stays English (`wordsOf`). */
+export function foundIn(found: object, language: Language): object {
+  if ('main' in found) return drawnView(found as View, language);
+  const { view: shown, message, words, ...rest } = found as { readonly view?: View; readonly message?: string; readonly words?: Message };
+  return {
+    ...rest,
+    ...(shown === undefined ? {} : { view: drawnView(shown, language) }),
+    ...(message === undefined ? {} : { message: inWords(words === undefined ? asListed(message) : wordsOf(message, words), language) }),
+  };
+}
 
 const mostListed = 100;
 
@@ -86,11 +98,11 @@ async function waiting({ approvals, desk, plans }: PageContext, now: number): Pr
 }
 
 function noSuchRequest(): View {
-  const words = 'There is no such request, or it is no longer kept.';
+  const words = say`There is no such request, or it is no longer kept.`;
   return {
-    title: 'No such request',
+    title: say`No such request`,
     summary: words,
-    main: html`<h1>No such request</h1><p>${words}</p><p><a href="/">All that waits</a></p>`.markup,
+    main: html`<h1>${say`No such request`}</h1><p>${words}</p><p><a href="/">${say`All that waits`}</a></p>`,
   };
 }
 
@@ -108,7 +120,7 @@ async function begin(body: JsonObject, { desk }: PageContext, session: Session):
   const digest = textIn(body, 'digest', 64);
   const wanted = session.toType.get(`${requestId} ${digest}`);
   if (wanted !== undefined && textIn(body, 'typed', 300).trim() !== wanted) {
-    return { ok: false, code: 'not_typed', message: `not approved: type \`${wanted}\` first, exactly so` };
+    return { ok: false, code: 'not_typed', ...told(say`not approved: type \`${wanted}\` first, exactly so`) };
   }
   const begun = await desk.beginAnswer({ requestId, digest, decision: 'approve', approver: session.approver.name });
   if ('options' in begun) session.begun.add(begun.options.challenge);
@@ -117,7 +129,7 @@ async function begin(body: JsonObject, { desk }: PageContext, session: Session):
 
 async function beginChange(body: JsonObject, { desk }: PageContext, session: Session): Promise<object> {
   const change = parsePageChange(body['change']);
-  if (change === undefined) throw new Refused(400, 'bad_body', '`change` is none that can be made here');
+  if (change === undefined) throw new Refused(400, 'bad_body', say`\`change\` is none that can be made here`);
   const begun = await desk.beginChange(change, session.approver.name);
   if ('options' in begun) session.begun.add(begun.options.challenge);
   return begun;
@@ -137,7 +149,7 @@ async function finish(body: JsonObject, { desk }: PageContext, session: Session)
 function takeOwn(assertion: unknown, { begun }: Session): void {
   const challenge = challengeIn(assertion);
   if (challenge !== undefined && begun.delete(challenge)) return;
-  throw new Refused(403, 'challenge_over', 'this browser did not ask for that, or it was answered already: look at it again');
+  throw new Refused(403, 'challenge_over', say`this browser did not ask for that, or it was answered already: look at it again`);
 }
 
 function challengeIn(assertion: unknown): string | undefined {
@@ -158,7 +170,7 @@ function challengeIn(assertion: unknown): string | undefined {
 async function denyMany(body: JsonObject, { approvals }: PageContext, session: Session): Promise<object> {
   const ids = body['requests'];
   if (!Array.isArray(ids) || ids.length > mostListed || !ids.every((id) => typeof id === 'string' && requestIdPattern.test(id)))
-    throw new Refused(400, 'bad_body', '`requests` must be ids of requests');
+    throw new Refused(400, 'bad_body', say`\`requests\` must be ids of requests`);
   const results = await Promise.allSettled((ids as string[]).map((id) => approvals.deny(id, personOf(session), ...wordsIn(body))));
   return denialsInWords(results);
 }
@@ -174,16 +186,16 @@ export function denialsInWords(
   if (first !== undefined && failed.length === results.length) throw first.reason;
   const fault = first === undefined ? undefined : toFault(first.reason);
   const parts = [
-    `denied ${denied} ${denied === 1 ? 'request' : 'requests'}`,
-    ...(ended === 0 ? [] : [`${ended} had ended before`]),
-    ...(fault === undefined ? [] : [`${failed.length} could not be denied and may still wait: ${fault.message}`]),
+    plural(denied, say`denied 1 request`, say`denied ${denied} requests`),
+    ...(ended === 0 ? [] : [say`${ended} had ended before`]),
+    ...(first === undefined ? [] : [say`${failed.length} could not be denied and may still wait: ${faultMessage(first.reason)}`]),
   ];
-  return { ok: denied === results.length, code: fault?.code ?? 'denied', message: parts.join('; ') };
+  return { ok: denied === results.length, code: fault?.code ?? 'denied', ...told(joined(parts, '; ')) };
 }
 
 async function controlPlan(body: JsonObject, { plans }: PageContext, session: Session): Promise<ControlResult> {
   const control = textIn(body, 'control', 20);
-  if (!isPlanControl(control)) throw new Refused(400, 'bad_body', '`control` must be pause or stop');
+  if (!isPlanControl(control)) throw new Refused(400, 'bad_body', say`\`control\` must be pause or stop`);
   return plans.control(requestIn(body), control, personOf(session));
 }
 
@@ -191,56 +203,56 @@ async function controlPlan(body: JsonObject, { plans }: PageContext, session: Se
 async function strike(body: JsonObject, { plans }: PageContext, session: Session): Promise<object> {
   const steps = body['steps'];
   if (!Array.isArray(steps) || steps.length > mostSteps || !steps.every((step) => Number.isInteger(step)))
-    throw new Refused(400, 'bad_body', '`steps` must be numbers of steps');
+    throw new Refused(400, 'bad_body', say`\`steps\` must be numbers of steps`);
   const { status, code, message, request_id: left } = await plans.without(requestIn(body), steps as number[], personOf(session));
   if (status === 'pending' && left !== undefined) return { ok: true, code, message, open: `/r/${left}` };
-  return { ok: false, code, message: `nothing was struck: ${message}` };
+  return { ok: false, code, ...told(say`nothing was struck: ${asListed(message)}`) };
 }
 
-async function beginEnrol(body: JsonObject, { desk, isDemo }: PageContext): Promise<object> {
+async function beginEnrol(body: JsonObject, { desk, isDemo }: PageContext): Promise<{ readonly view: View; readonly options?: object }> {
   const begun = await desk.beginEnrol(textIn(body, 'link', 200));
   if (!begun.ok) return { view: refusedView(begun) };
   const { options, name, person, display } = begun;
-  const main = html`<h1>Make a passkey for ${plainName(person)}</h1>
-<p>This device will then approve as <strong>${plainName(person)}</strong> (passkey <code>${plainName(name)}</code>), on a display ${displayInWords[display]}.</p>
-<p>Your device asks for your finger, face or PIN.${isDemo ? '' : ' Then compare the fingerprint that this page shows with the one at the command that gave you the link.'}</p>
-<div class="buttons"><button type="button" class="primary" data-act="enrol" id="enrol">Make the passkey on this device</button>${demoButton(isDemo)}</div>
-<p class="quiet">The link is good once${isDemo ? '' : ', for ten minutes'}.</p>`.markup;
-  return { options, view: { title: 'Enrol', summary: `Make a passkey for ${person}.`, main } };
+  const compare = isDemo
+    ? nothing
+    : html` ${say`Then compare the fingerprint that this page shows with the one at the command that gave you the link.`}`;
+  const title = say`Make a passkey for ${plainName(person)}`;
+  const main = html`<h1>${title}</h1>
+<p>${marked(say`This device will then approve as **${plainName(person)}** (passkey \`${plainName(name)}\`), on a display ${displayInWords[display]}.`)}</p>
+<p>${say`Your device asks for your finger, face or PIN.`}${compare}</p>
+<div class="buttons"><button type="button" class="primary" data-act="enrol" id="enrol">${say`Make the passkey on this device`}</button>${demoButton(isDemo)}</div>
+<p class="quiet">${isDemo ? say`The link is good once.` : say`The link is good once, for ten minutes.`}</p>`;
+  return { options, view: { title: say`Enrol`, summary: say`${title}.`, main } };
 }
 
-async function finishEnrol(body: JsonObject, { desk, isDemo }: PageContext): Promise<object> {
+async function finishEnrol(body: JsonObject, { desk, isDemo }: PageContext): Promise<{ readonly view: View }> {
   const made = await desk.finishEnrol(textIn(body, 'link', 200), body['credential'], textIn(body, 'device', 500));
-  if (!made.ok) throw new Refused(409, made.code, made.message);
-  if (isDemo) return { view: { title: 'Made', summary: 'Passkey made.', main: demoMade(made.fingerprint) } };
-  const main = html`<h1>Compare the fingerprint</h1>
+  if (!made.ok) throw new Refused(409, made.code, made.words);
+  if (isDemo) return { view: { title: say`Made`, summary: say`Passkey made.`, main: demoMade(made.fingerprint) } };
+  const main = html`<h1>${say`Compare the fingerprint`}</h1>
 <p class="fingerprint"><code>${made.fingerprint}</code></p>
-<p>The command that made the link shows a fingerprint, too. <strong>Only if it is the same</strong>, say so there. If it is another one, somebody else used your link: say no.</p>
-<p class="quiet">This page goes on by itself once it counts.</p>`.markup;
-  return { view: { title: 'Compare', summary: 'Passkey made. Compare the fingerprint.', main } };
+<p>${marked(say`The command that made the link shows a fingerprint, too. **Only if it is the same**, say so there. If it is another one, somebody else used your link: say no.`)}</p>
+<p class="quiet">${say`This page goes on by itself once it counts.`}</p>`;
+  return { view: { title: say`Compare`, summary: say`Passkey made. Compare the fingerprint.`, main } };
 }
 
 /** The demo's first passkey counts by itself. Where somebody approves in the editor already, that is agreed to there. */
-function demoMade(fingerprint: string): string {
-  return html`<h1>Passkey made</h1>
+function demoMade(fingerprint: string): Markup {
+  return html`<h1>${say`Passkey made`}</h1>
 <p class="fingerprint"><code>${fingerprint}</code></p>
-<p>Outside the demo you would compare this with what the command shows that made the link. This page goes on by itself once the passkey counts; where you
-have approved in the editor before, run <strong>Banksman: Agree to the Configuration…</strong> there.</p>`.markup;
+<p>${marked(say`Outside the demo you would compare this with what the command shows that made the link. This page goes on by itself once the passkey counts; where you have approved in the editor before, run **Banksman: Agree to the Configuration…** there.`)}</p>`;
 }
 
-function refusedView({ message }: EnrolRefusal): View {
-  const words = `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
-  const main =
-    html`<h1>This link does not work</h1><p class="notice bad">${words}</p><p>Ask for a new one: <code>banksman approvers enroll NAME --display outside</code></p>`
-      .markup;
-  return { title: 'Link over', summary: words, main };
+function refusedView({ words }: EnrolRefusal): View {
+  const main = html`<h1>${say`This link does not work`}</h1><p class="notice bad">${capital(words)}.</p><p>${marked(say`Ask for a new one: \`banksman approvers enroll NAME --display outside\``)}</p>`;
+  return { title: say`Link over`, summary: say`This link does not work`, main };
 }
 
 /** @throws {Refused} 400 */
 function requestIn(body: JsonObject): string {
   const id = textIn(body, 'request', 40);
   if (requestIdPattern.test(id)) return id;
-  throw new Refused(400, 'bad_body', '`request` must be a request’s id');
+  throw new Refused(400, 'bad_body', say`\`request\` must be a request’s id`);
 }
 
 function wordsIn(body: JsonObject): readonly string[] {

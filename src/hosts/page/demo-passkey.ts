@@ -3,25 +3,26 @@
  * the script is served by a page of the demo alone (`banksman page`), and what it makes counts at no origin that another page can have
  * (`softwareModel` in approval/passkey.ts).
  */
-import { html, nothing } from '#kernel/text/html';
+import { say } from '#kernel/text/message';
+import { html, nothing, script } from './markup.ts';
 
 /** Beside the button that asks this device. */
 export function demoButton(isDemo: boolean) {
   return isDemo
-    ? html`<button type="button" data-act="enrol" data-passkey="demo" id="enrol-demo">Use a demo passkey</button></div>
-<p class="quiet">A demo passkey is software in this browser, for a device that has no passkeys. It needs no finger, face or PIN, so it proves less; only this demo takes it.`
+    ? html`<button type="button" data-act="enrol" data-passkey="demo" id="enrol-demo">${say`Use a demo passkey`}</button></div>
+<p class="quiet">${say`A demo passkey is software in this browser, for a device that has no passkeys. It needs no finger, face or PIN, so it proves less; only this demo takes it.`}`
     : nothing;
 }
 
 export function demoNotice(isDemo: boolean) {
-  return isDemo ? html`<p class="demo">Demo: its cluster is made up, and a passkey may be software in this browser.</p>` : nothing;
+  return isDemo ? html`<p class="demo">${say`Demo: its cluster is made up, and a passkey may be software in this browser.`}</p>` : nothing;
 }
 
 /**
  * Stands in for the browser's authenticator (WebAuthn §6.1, §5.8.1) where the person chose it; everything else, this device's own passkeys included,
  * goes on as without it. Every use asks, as an authenticator does.
  */
-export const demoScript = `'use strict';
+export const demoScript = script`'use strict';
 const own = navigator.credentials;
 const [create, get] = [own.create.bind(own), own.get.bind(own)];
 let chosen = false;
@@ -37,7 +38,7 @@ own.get = async (options) => {
 };
 
 async function make({ challenge, rp, user }) {
-  await ask('Make a demo passkey for ' + user.displayName + '?', 'Make it');
+  await ask(${say`Make a demo passkey for ${'{0}'}?`}.replace('{0}', () => user.displayName), ${say`Make it`});
   const pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign']);
   const id = crypto.getRandomValues(new Uint8Array(32));
   const point = new Uint8Array(await crypto.subtle.exportKey('raw', pair.publicKey));
@@ -49,7 +50,7 @@ async function make({ challenge, rp, user }) {
 }
 
 async function sign({ id, key }, { publicKey: { challenge, rpId }, signal }) {
-  await ask('Use the demo passkey?', 'Use it', signal);
+  await ask(${say`Use the demo passkey?`}, ${say`Use it`}, signal);
   const [authenticatorData, clientDataJSON] = [await head(rpId, 0x05), client('webauthn.get', challenge)];
   const message = join(authenticatorData, await sha256(clientDataJSON));
   const signature = der(new Uint8Array(await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, key, message)));
@@ -61,8 +62,8 @@ function ask(title, yes, signal) {
   const dialog = make('dialog', '', { id: 'demopasskey' });
   const form = make('form', '', { method: 'dialog' });
   const buttons = make('div', '', { className: 'buttons' });
-  buttons.append(make('button', yes, { value: 'yes', className: 'primary' }), make('button', 'Cancel', { value: '' }));
-  const words = 'Here your device would ask for your finger, face or PIN. This demo passkey is software in this browser: a click is all it asks for.';
+  buttons.append(make('button', yes, { value: 'yes', className: 'primary' }), make('button', ${say`Cancel`}, { value: '' }));
+  const words = ${say`Here your device would ask for your finger, face or PIN. This demo passkey is software in this browser: a click is all it asks for.`};
   form.append(make('h2', title, { id: 'demotitle' }), make('p', words), buttons);
   dialog.setAttribute('aria-labelledby', 'demotitle');
   dialog.append(form);

@@ -3,18 +3,21 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonObject, type JsonObject } from '#kernel/json';
 import { createRateLimit, createSlots } from '#kernel/rate-limit';
+import { english, type Language, type Message, say } from '#kernel/text/message';
 import type { PageAddress } from './listen.ts';
 
 /** An answer that refuses; what it says is shown to a person. */
 export class Refused extends Error {
   readonly status: number;
   readonly code: string;
+  readonly words: Message;
 
-  constructor(status: number, code: string, message: string) {
-    super(message);
+  constructor(status: number, code: string, words: Message) {
+    super(english(words));
     this.name = 'Refused';
     this.status = status;
     this.code = code;
+    this.words = words;
   }
 }
 
@@ -40,19 +43,19 @@ export function createDoor({ origin, host }: PageAddress): Door {
     check: (request) => {
       // SECURITY: against DNS rebinding. A page whose name was pointed at us still sends its own name.
       if (valuesOf(request, 'host').join() !== host) {
-        throw new Refused(421, 'other_host', `this page is at ${origin} and answers under no other name`);
+        throw new Refused(421, 'other_host', say`this page is at ${origin} and answers under no other name`);
       }
       if (request.method === 'GET' || request.method === 'HEAD') return checkLook(request);
-      if (request.method !== 'POST') throw new Refused(405, 'bad_method', 'only GET and POST are answered here');
+      if (request.method !== 'POST') throw new Refused(405, 'bad_method', say`only GET and POST are answered here`);
       checkAct(request, origin);
     },
     count: (client) => {
       const seconds = requests.take(client, 1);
-      if (seconds > 0) throw new Refused(429, 'too_many', `too many requests: wait ${seconds} s`);
+      if (seconds > 0) throw new Refused(429, 'too_many', say`too many requests: wait ${seconds} s`);
     },
     listen: (client) => {
       const release = slots.take(client);
-      if (release === undefined) throw new Refused(429, 'too_many', 'too many windows show this page: close some');
+      if (release === undefined) throw new Refused(429, 'too_many', say`too many windows show this page: close some`);
       return release;
     },
     sweep: () => requests.sweep(),
@@ -65,14 +68,14 @@ function checkLook(request: IncomingMessage): void {
     headerOf(request, `sec-fetch-${name}`),
   );
   if (site === 'same-origin' || site === 'none' || (mode === 'navigate' && dest === 'document')) return;
-  throw new Refused(403, 'other_site', 'this page is not shown inside other pages');
+  throw new Refused(403, 'other_site', say`this page is not shown inside other pages`);
 }
 
 /** SECURITY: what acts or reads comes from this very origin, says so twice, and in a form that no form of another page can send. */
 function checkAct(request: IncomingMessage, origin: string): void {
   const isOwn = valuesOf(request, 'origin').join() === origin && headerOf(request, 'sec-fetch-site') === 'same-origin';
-  if (!isOwn) throw new Refused(403, 'other_origin', `only ${origin} itself may ask this`);
-  if (headerOf(request, 'content-type') !== 'application/json') throw new Refused(415, 'bad_type', 'this takes JSON');
+  if (!isOwn) throw new Refused(403, 'other_origin', say`only ${origin} itself may ask this`);
+  if (headerOf(request, 'content-type') !== 'application/json') throw new Refused(415, 'bad_type', say`this takes JSON`);
 }
 
 function headerOf(request: IncomingMessage, name: string): string | undefined {
@@ -93,7 +96,7 @@ export async function bodyOf(request: IncomingMessage): Promise<JsonObject> {
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > mostBytes) throw new Refused(413, 'too_long', `at most ${mostBytes} bytes are read`);
+    if (size > mostBytes) throw new Refused(413, 'too_long', say`at most ${mostBytes} bytes are read`);
     chunks.push(chunk);
   }
   try {
@@ -102,14 +105,14 @@ export async function bodyOf(request: IncomingMessage): Promise<JsonObject> {
   } catch {
     // Said below.
   }
-  throw new Refused(400, 'bad_json', 'the body must be a JSON object');
+  throw new Refused(400, 'bad_json', say`the body must be a JSON object`);
 }
 
 /** A text of the body. @throws {Refused} 400 */
 export function textIn(body: JsonObject, name: string, longest = 4_000): string {
   const value = body[name];
   if (typeof value === 'string' && value.length <= longest) return value;
-  throw new Refused(400, 'bad_body', `\`${name}\` must be a text of at most ${longest} characters`);
+  throw new Refused(400, 'bad_body', say`\`${name}\` must be a text of at most ${longest} characters`);
 }
 
 /** The same for every answer. SECURITY: nothing is kept, framed, read by or linked with another origin. */
@@ -145,15 +148,18 @@ export interface Reply {
   readonly type: string;
   readonly body: string;
   readonly policy?: string;
+  /** Of what is in the reader's language. */
+  readonly language?: Language;
 }
 
-export function send(response: ServerResponse, { status = 200, type, body, policy = nothingElse }: Reply): void {
+export function send(response: ServerResponse, { status = 200, type, body, policy = nothingElse, language }: Reply): void {
   if (response.headersSent || response.destroyed) return void response.destroy();
   response.writeHead(status, {
     ...always,
     'content-security-policy': policy,
     'content-type': `${type}; charset=utf-8`,
     'content-length': String(Buffer.byteLength(body)),
+    ...(language === undefined ? {} : { 'content-language': language.tag, vary: 'Accept-Language' }),
     // The rest of a refused request is not read.
     ...(status >= 400 ? { connection: 'close' } : {}),
   });

@@ -1,5 +1,8 @@
+import { say } from '#kernel/text/message';
+import { script } from './markup.ts';
+
 /** The part of the page's script that acts: answers, changes and plans, each as the server made it. SECURITY: it decides nothing (`page-script.ts`). */
-export const pageActs = String.raw`// Answers.
+export const actsScript = script`// Answers.
 
 let prompt;
 /** A page that came to the front just now was not read yet. */
@@ -29,7 +32,7 @@ async function withPasskey(button, [begin, body], finish) {
   try {
     const begun = await mine(begin, body);
     if (!begun.options) return result(begun);
-    say('Confirm with your passkey.');
+    say(${say`Confirm with your passkey.`});
     const { options } = begun;
     const publicKey = { ...options, challenge: toBytes(options.challenge), allowCredentials: known(options.allowCredentials) };
     const credential = await navigator.credentials.get({ publicKey, signal: prompt.signal });
@@ -44,34 +47,36 @@ async function withPasskey(button, [begin, body], finish) {
 }
 
 function reason(error) {
-  if (error.name === 'AbortError') return 'It was answered elsewhere meanwhile, or its time was over; your passkey was not used';
-  if (error.name === 'NotAllowedError') return 'Nothing was sent: the passkey’s prompt was closed, or its time was over. The request still waits';
-  if (error.name === 'SecurityError') return 'This browser uses no passkey under this address: ' + error.message;
-  if (error.name === 'InvalidStateError') return 'This device has a passkey for this page already';
-  return error.code ? error.message : 'The service does not answer; it is not known whether your answer arrived. Look at the request again';
+  if (error.name === 'AbortError') return ${say`It was answered elsewhere meanwhile, or its time was over; your passkey was not used`};
+  if (error.name === 'NotAllowedError') return ${say`Nothing was sent: the passkey’s prompt was closed, or its time was over. The request still waits`};
+  if (error.name === 'SecurityError') return fill(${say`This browser uses no passkey under this address: ${'{0}'}`}, error.message);
+  if (error.name === 'InvalidStateError') return ${say`This device has a passkey for this page already`};
+  return error.code ? error.message : ${say`The service does not answer; it is not known whether your answer arrived. Look at the request again`};
 }
 
 function deny(button) {
   const requests = button.dataset.requests?.split(' ');
   const request = main.querySelector('article')?.dataset.request;
   askWords({
-    title: requests
-      ? 'Deny all ' + requests.length + ' requests' + (button.dataset.agent ? ' of ' + button.dataset.agent : '') + '?'
-      : 'Deny “' + (main.querySelector('h1')?.textContent ?? '').replace(/\?$/, '') + '”?',
-    label: 'Words for the agent (optional)',
-    yes: 'Deny',
-    no: 'Keep waiting',
+    title: requests ? denyAllWords(requests.length, button.dataset.agent) : fill(${say`Deny “${'{0}'}”?`}, (main.querySelector('h1')?.textContent ?? '').replace(/\?$/, '')),
+    label: ${say`Words for the agent (optional)`},
+    yes: ${say`Deny`},
+    no: ${say`Keep waiting`},
     // What stood on the page when the question was asked, and nothing that came after.
     act: (message) => mine(requests ? 'deny-many' : 'deny', requests ? { requests, message } : { request, message }),
   });
 }
 
+function denyAllWords(count, agent) {
+  return agent ? fill(${say`Deny all ${'{0}'} requests of ${'{1}'}?`}, count, agent) : fill(${say`Deny all ${'{0}'} requests?`}, count);
+}
+
 function pauseAll() {
   askWords({
-    title: 'Pause all agents?',
-    label: 'Why (agents and people are told; optional)',
-    yes: 'Pause all agents',
-    no: 'Let them work',
+    title: ${say`Pause all agents?`},
+    label: ${say`Why (agents and people are told; optional)`},
+    yes: ${say`Pause all agents`},
+    no: ${say`Let them work`},
     act: (message) => mine('pause-all', { message }),
   });
 }
@@ -94,7 +99,7 @@ function controlPlan({ dataset: { plan, control } }) {
 async function strike(form) {
   const button = form.querySelector('button');
   const steps = [...form.querySelectorAll('input:checked')].map((input) => Number(input.value));
-  if (steps.length === 0) return result({ ok: false, message: 'Choose the steps to strike first' });
+  if (steps.length === 0) return result({ ok: false, message: ${say`Choose the steps to strike first`} });
   if (button.getAttribute('aria-disabled') === 'true') return;
   button.setAttribute('aria-disabled', 'true');
   await told(() => mine('strike', { request: main.querySelector('article').dataset.request, steps }));

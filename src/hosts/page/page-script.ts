@@ -1,11 +1,14 @@
-import { pageActs } from './page-acts.ts';
-import { pageSound } from './page-sound.ts';
+import { say } from '#kernel/text/message';
+import { script } from './markup.ts';
+import { actsScript } from './page-acts.ts';
+import { soundScript } from './page-sound.ts';
+import { leftWords, timeOver } from './views.ts';
 
 /**
  * The page's script, as the browser gets it. SECURITY: it takes no decision. It shows what the server made, proves the browser's key, and
  * carries an assertion; every check is the server's. No clock of this device counts.
  */
-export const pageScript = String.raw`'use strict';
+export const pageScript = script`'use strict';
 const main = document.getElementById('main');
 const trusted = window.trustedTypes
   ? window.trustedTypes.createPolicy('banksman', { createHTML: (text) => text })
@@ -148,9 +151,16 @@ function count() {
   for (const span of main.querySelectorAll('[data-left]')) {
     span.dataset.ends ??= String(performance.now() + Number(span.dataset.left) * 1000);
     const seconds = Math.max(0, Math.floor((Number(span.dataset.ends) - performance.now()) / 1000));
-    span.textContent = seconds === 0 ? 'over' : seconds < 600 ? Math.floor(seconds / 60) + ':' + String(seconds % 60).padStart(2, '0') + ' left' : Math.round(seconds / 60) + ' minutes left';
+    const clock = Math.floor(seconds / 60) + ':' + String(seconds % 60).padStart(2, '0');
+    const left = seconds < 600 ? fill(${leftWords('{0}')}, clock) : fill(${leftWords(say`${'{0}'} minutes`)}, Math.round(seconds / 60));
+    span.textContent = seconds === 0 ? ${timeOver} : left;
     span.classList.toggle('soon', seconds < 120);
   }
+}
+
+/** What stands in a text's places, as text. */
+function fill(text, ...values) {
+  return text.replace(/\{(\d)\}/g, (place, number) => String(values[number] ?? place));
 }
 
 function say(text) {
@@ -190,7 +200,7 @@ async function refresh() {
     } while (again);
   } catch (error) {
     if (error.view) show(error.view);
-    else trouble(error.code ? error.message : 'The service does not answer. What you see may be old; this page tries again.');
+    else trouble(error.code ? error.message : ${say`The service does not answer. What you see may be old; this page tries again.`});
     if (error.code === 'not_enrolled') sessionStorage.removeItem('session');
   } finally {
     refreshing = false;
@@ -230,8 +240,8 @@ function visible() {
   return new Promise((resolve) => document.addEventListener('visibilitychange', resolve, { once: true }));
 }
 
-${pageActs}
-${pageSound}
+${actsScript}
+${() => soundScript}
 // Enrolment: the link stands behind the #, which is sent to nobody.
 
 let link = '';
@@ -266,7 +276,7 @@ async function enrol(button) {
     await counted();
   } catch (error) {
     if (error.view) show(error.view);
-    else result({ ok: false, message: error.name === 'NotAllowedError' ? 'No passkey was made: the prompt was closed, or its time was over. Try again' : reason(error) });
+    else result({ ok: false, message: error.name === 'NotAllowedError' ? ${say`No passkey was made: the prompt was closed, or its time was over. Try again`} : reason(error) });
   } finally {
     button.removeAttribute('aria-disabled');
   }

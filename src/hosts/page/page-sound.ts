@@ -1,13 +1,14 @@
 /** The sound of the page, where a person wants one: the choice is kept in that browser, and the tones are made by it, so that nothing is loaded. */
-import { html } from '#kernel/text/html';
+import { say } from '#kernel/text/message';
+import { html } from './markup.ts';
 
-export const soundChoice = html`<h2>Sound</h2>
-<p class="field"><label for="sound">When something new waits, and the list is open in this browser</label>
-<select id="sound" data-sound><option value="never">no sound</option><option value="red">a sound for red calls</option><option value="all">a sound for everything</option></select></p>
-<p class="quiet">A browser plays it only once you have clicked or typed on this page since it was loaded. On a phone that sleeps no page plays anything.</p>`;
+export const soundChoice = html`<h2>${say`Sound`}</h2>
+<p class="field"><label for="sound">${say`When something new waits, and the list is open in this browser`}</label>
+<select id="sound" data-sound><option value="never">${say`no sound`}</option><option value="red">${say`a sound for red calls`}</option><option value="all">${say`a sound for everything`}</option></select></p>
+<p class="quiet">${say`A browser plays it only once you have clicked or typed on this page since it was loaded. On a phone that sleeps no page plays anything.`}</p>`;
 
 /** SECURITY: it reads the list and plays two tones; nothing leaves by it. */
-export const pageSound = `// Sound, as this browser's person chose it.
+export const soundScript = `// Sound, as this browser's person chose it.
 
 const soundKind = () => localStorage.getItem('sound') ?? 'never';
 let heard;

@@ -12,8 +12,8 @@ body { margin: 0; background: var(--ground); color: var(--text); font: 16px/1.55
 header { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: .25rem 1.5rem; max-width: 46rem; margin: 0 auto; padding: 1rem 1.25rem .5rem; }
 .brand { display: inline-flex; align-items: center; gap: .5rem; font-weight: 650; color: inherit; text-decoration: none; }
 .brand svg { color: var(--strong); }
-nav { display: flex; gap: .25rem; }
-nav a { padding: .35rem .7rem; border-radius: 999px; color: var(--dim); text-decoration: none; }
+nav { display: flex; flex-wrap: wrap; gap: .25rem; }
+nav a { padding: .35rem .7rem; white-space: nowrap; border-radius: 999px; color: var(--dim); text-decoration: none; }
 nav a[aria-current] { background: var(--soft); color: var(--text); font-weight: 600; }
 main, #trouble, #result, noscript { display: block; max-width: 46rem; margin: 0 auto; padding: 0 1.25rem; }
 main { padding-bottom: 4rem; }
@@ -39,7 +39,7 @@ code { overflow-wrap: anywhere; }
 .left.soon { color: var(--bad); font-weight: 600; }
 .facts { margin: 0; display: grid; gap: .1rem; }
 .facts div { display: grid; grid-template-columns: minmax(5.5rem, 8rem) 1fr; gap: .75rem; padding: .25rem 0; }
-.facts dt { color: var(--dim); }
+.facts dt { color: var(--dim); hyphens: auto; }
 .facts dd { margin: 0; overflow-wrap: anywhere; overflow: hidden; }
 .target { padding: .6rem 1rem; border: 1px solid var(--line); border-radius: .75rem; background: var(--sheet); }
 .target dd { font-weight: 600; }
@@ -116,6 +116,6 @@ dialog h2 { margin-top: 0; font-size: 1.1rem; }
 .row:focus-visible { outline-offset: -3px; }
 .skip, .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .skip:focus { position: static; width: auto; height: auto; clip-path: none; display: block; padding: .5rem 1.25rem; }
-@media (max-width: 30rem) { header { padding-inline: 1rem; gap: .25rem .5rem; } .demo { margin-inline: .25rem; } nav a { padding: .3rem .55rem; font-size: .9rem; } .facts div { grid-template-columns: 5.75rem 1fr; } .answer .buttons button { flex: 1 1 100%; } }
+@media (max-width: 30rem) { header { padding-inline: 1rem; gap: .25rem .5rem; } .demo { margin-inline: .25rem; } nav { gap: 0; } nav a { padding: .3rem .5rem; font-size: .875rem; } .facts div { grid-template-columns: 7rem 1fr; } .answer .buttons button, dialog .buttons button { flex: 1 1 100%; } }
 @media (prefers-reduced-motion: no-preference) { button, .row, nav a { transition: background-color .12s; } }
 `;

@@ -4,6 +4,7 @@
  */
 import { createPublicKey, randomBytes, verify } from 'node:crypto';
 import type { PasskeyApprover, PasskeyDesk } from '#kernel/approval/passkey';
+import { say } from '#kernel/text/message';
 import { Refused, sha256 } from './door.ts';
 
 export interface Session {
@@ -61,7 +62,7 @@ export function createSessions(desk: Pick<PasskeyDesk, 'origin' | 'approvers'>):
       const isFresh = (nonces.get(proof.nonce) ?? 0) > performance.now();
       nonces.delete(proof.nonce);
       if (!isFresh || !isSigned(proof, desk.origin))
-        throw new Refused(401, 'bad_proof', 'this browser’s key did not prove itself: load the page again');
+        throw new Refused(401, 'bad_proof', say`this browser’s key did not prove itself: load the page again`);
       if ((await approverOf(proof.device)) === undefined) throw notEnrolled();
       const token = randomBytes(32).toString('base64url');
       sessions.set(sha256(token), { device: proof.device, until: performance.now() + sessionLifeMs, toType: new Map(), begun: new Set() });
@@ -73,7 +74,7 @@ export function createSessions(desk: Pick<PasskeyDesk, 'origin' | 'approvers'>):
       const entry = sessions.get(client);
       if (entry === undefined || entry.until <= performance.now()) {
         sessions.delete(client);
-        throw new Refused(401, 'no_session', 'this page was open for long, or the service was started anew: load it again');
+        throw new Refused(401, 'no_session', say`this page was open for long, or the service was started anew: load it again`);
       }
       // SECURITY: asked each time. Who was taken out of the configuration looks no longer.
       const approver = await approverOf(entry.device);
@@ -101,7 +102,7 @@ function isSigned({ device, nonce, signature }: DeviceProof, origin: string): bo
 }
 
 function notEnrolled(): Refused {
-  return new Refused(401, 'not_enrolled', 'this browser is not enrolled here, or no longer');
+  return new Refused(401, 'not_enrolled', say`this browser is not enrolled here, or no longer`);
 }
 
 function dropOldest(map: Map<string, unknown>, most: number): void {

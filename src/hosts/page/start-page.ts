@@ -5,15 +5,18 @@ import type { PageConfig } from '#app/config/config';
 import type { App, Approvals } from '#kernel/app';
 import type { PasskeyDesk } from '#kernel/approval/passkey';
 import { requestIdPattern } from '#kernel/approval/request';
-import { toFault } from '#kernel/errors';
+import { faultMessage, toFault } from '#kernel/errors';
 import type { Log } from '#kernel/ports/log';
-import { actions, type PageContext } from './actions.ts';
+import { inEnglish, inWords, type Language, say } from '#kernel/text/message';
+import { actions, foundIn, type PageContext } from './actions.ts';
 import { type Clients, createClients } from './clients.ts';
 import { demoScript } from './demo-passkey.ts';
 import { beginStream, bodyOf, createDoor, type Door, documentPolicy, Refused, send } from './door.ts';
 import { listenForPage, type PageAddress } from './listen.ts';
+import { drawnView, type Tell } from './markup.ts';
 import { pageScript } from './page-script.ts';
 import { pageStyle } from './page-style.ts';
+import { languageOf } from './reader.ts';
 import { createSessions, type Session } from './sessions.ts';
 import { icon, shell, strangerView } from './views.ts';
 
@@ -82,14 +85,26 @@ export async function startPage({ app, page, baseDir, log, isDemo = false }: Pag
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse, parts: Parts): Promise<void> {
+  const language = await languageFor(request, parts.log);
+  const exchange = { request, response, parts, language };
   try {
     parts.door.check(request);
     // As it was sent: `//host/` would be read as another server's.
     const [pathname = ''] = (request.url ?? '').split('?');
-    if (request.method === 'POST') await act(pathname, { request, response, parts });
-    else await look(pathname, { request, response, parts });
+    if (request.method === 'POST') await act(pathname, exchange);
+    else await look(pathname, exchange);
   } catch (thrown) {
-    refuse(thrown, response, parts);
+    refuse(thrown, exchange);
+  }
+}
+
+/** A person who cannot read the page in their language can still read it. */
+async function languageFor({ headers }: IncomingMessage, log: Log): Promise<Language> {
+  try {
+    return await languageOf(headers['accept-language']);
+  } catch (thrown) {
+    log.error(`page: shown in English, for its German texts cannot be read: ${toFault(thrown).message}`);
+    return inEnglish;
   }
 }
 
@@ -97,35 +112,38 @@ interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly parts: Parts;
+  readonly language: Language;
 }
 
 const assets: ReadonlyMap<string, { readonly type: string; readonly body: string }> = new Map([
-  ['/page.js', { type: 'text/javascript', body: pageScript }],
   ['/page.css', { type: 'text/css', body: pageStyle }],
   ['/icon.svg', { type: 'image/svg+xml', body: icon }],
 ]);
 
-const demoAsset = { type: 'text/javascript', body: demoScript };
+const scripts: ReadonlyMap<string, (tell: Tell) => string> = new Map([
+  ['/page.js', pageScript],
+  ['/demo-passkey.js', demoScript],
+]);
 
 /** Nothing of anybody: the same for all who can connect. */
-async function look(pathname: string, { request, response, parts }: Exchange): Promise<void> {
+async function look(pathname: string, { request, response, parts, language }: Exchange): Promise<void> {
   parts.door.count(await parts.clients.of(request.socket));
-  const asset = pathname === '/demo-passkey.js' && parts.isDemo ? demoAsset : assets.get(pathname);
-  if (asset !== undefined) {
-    send(response, asset);
-    return;
-  }
+  const asset = assets.get(pathname);
+  if (asset !== undefined) return send(response, asset);
+  const script = pathname === '/demo-passkey.js' && !parts.isDemo ? undefined : scripts.get(pathname);
+  const tell: Tell = (message) => JSON.stringify(inWords(message, language));
+  if (script !== undefined) return send(response, { type: 'text/javascript', body: script(tell), language });
   const id = /^\/r\/(.*)$/.exec(pathname)?.[1];
   if (!['/', '/settings', '/me', '/enrol'].includes(pathname) && !requestIdPattern.test(id ?? ''))
-    throw new Refused(404, 'no_page', 'nothing is here');
+    throw new Refused(404, 'no_page', say`nothing is here`);
   const nonce = randomBytes(16).toString('base64url');
-  send(response, { type: 'text/html', body: shell(nonce, parts.isDemo), policy: documentPolicy(nonce) });
+  send(response, { type: 'text/html', body: shell(nonce, parts.isDemo, language), policy: documentPolicy(nonce), language });
 }
 
 const sessionPattern = /^[\w-]{43}$/;
 
 async function act(pathname: string, exchange: Exchange): Promise<void> {
-  const { request, response, parts } = exchange;
+  const { request, response, parts, language } = exchange;
   const name = pathname.replace(/^\/api\//, '');
   const token = tokenOf(request);
   const session = await sessionOf(token, exchange);
@@ -134,10 +152,10 @@ async function act(pathname: string, exchange: Exchange): Promise<void> {
     return;
   }
   const action = actions.get(name);
-  if (action === undefined) throw new Refused(404, 'no_page', 'nothing is here');
+  if (action === undefined) throw new Refused(404, 'no_page', say`nothing is here`);
   const body = await bodyOf(request);
   const found = 'stranger' in action ? await action.stranger(body, parts) : await action.known(body, parts, needed(session));
-  send(response, { type: 'application/json', body: JSON.stringify(found) });
+  send(response, { type: 'application/json', body: JSON.stringify(foundIn(found, language)), language });
 }
 
 /** Whoever is known is counted by that, everybody else by who connects: a flood of one costs the others little. @throws {Refused} 401, 429 */
@@ -160,20 +178,22 @@ function tokenOf({ headers }: IncomingMessage): string | undefined {
 }
 
 function needed(session: Session | undefined): Session {
-  if (session === undefined) throw new Refused(401, 'no_session', 'load the page again');
+  if (session === undefined) throw new Refused(401, 'no_session', say`load the page again`);
   return session;
 }
 
-function refuse(thrown: unknown, response: ServerResponse, { address, log }: Parts): void {
+function refuse(thrown: unknown, { response, parts: { address, log }, language }: Exchange): void {
   // The client left, or dawdled until it was cut off.
   if (response.destroyed) return;
   const isOurs = thrown instanceof Refused;
   if (!isOurs) log.error(`page: ${toFault(thrown).message}`);
-  const { status, code, message } = isOurs ? thrown : new Refused(500, 'failed', toFault(thrown).message);
-  const view = code === 'not_enrolled' ? { view: strangerView(address.origin) } : {};
+  const { status, code, words } = isOurs ? thrown : new Refused(500, 'failed', faultMessage(thrown));
+  const message = inWords(words, language);
+  const view = code === 'not_enrolled' ? { view: drawnView(strangerView(address.origin), language) } : {};
   const asText = status === 421 || status === 404;
   send(response, {
     status,
+    language,
     ...(asText
       ? { type: 'text/plain', body: `${message}\n` }
       : { type: 'application/json', body: JSON.stringify({ code, message, ...view }) }),

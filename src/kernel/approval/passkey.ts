@@ -1,6 +1,7 @@
 /** Answering and enrolling with a passkey, as the approval page needs it (WebAuthn: https://www.w3.org/TR/webauthn-3/). */
 import * as z from 'zod';
 import type { AutoApproveRule, EffectiveLevel, SettingResult } from '../app.ts';
+import type { Message } from '../text/message.ts';
 import { securityLevels } from '../tiers.ts';
 import type { AnswerResult } from './answer.ts';
 import { requestIdPattern } from './request.ts';
@@ -75,6 +76,8 @@ export interface EnrolRefusal {
   readonly ok: false;
   readonly code: 'no_link' | 'link_expired' | 'link_used' | 'bad_credential' | 'challenge_over';
   readonly message: string;
+  /** The same, for each reader's language. */
+  readonly words: Message;
 }
 
 export interface PasskeyAsk {

@@ -33,7 +33,7 @@ export interface Language {
   readonly texts: Readonly<Record<string, string>>;
 }
 
-const inEnglish: Language = { tag: 'en', texts: {} };
+export const inEnglish: Language = { tag: 'en', texts: {} };
 
 const keys = new WeakMap<TemplateStringsArray, string>();
 
@@ -57,6 +57,11 @@ export function listed(text: string): string {
 /** What `listed` has marked; other words stay as they are. */
 export function asListed(text: string): Message {
   return /\{\d+\}/.test(text) ? asIs(text) : { text };
+}
+
+/** What came of something, as results hold it: the English, and the same for each reader's language. */
+export function told(words: Message): { readonly message: string; readonly words: Message } {
+  return { message: english(words), words };
 }
 
 export function plural(count: number, one: Message, other: Message): Message {

@@ -106,7 +106,7 @@ async function build(options: FleetOptions, undo: Undo): Promise<Omit<Fleet, 'cl
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${options.stateMiB}m`, 'none', stateDir]);
   undo.push(() => void spawnSync('umount', ['--lazy', stateDir]));
   for (const name of ['state', 'kept']) own(place(name), 0o700);
-  for (const name of ['cli.cjs', 'store-worker.cjs', 'sinks.cjs']) copyFileSync(join(dist, name), join(place('lib'), name));
+  for (const name of ['cli.cjs', 'store-worker.cjs', 'sinks.cjs', 'german.cjs']) copyFileSync(join(dist, name), join(place('lib'), name));
   copyFileSync(process.execPath, join(place('lib'), 'node'));
   chmodSync(join(place('lib'), 'node'), 0o755);
   const link = options.remote === true ? makeLink(undo) : undefined;

@@ -45,6 +45,22 @@ describe('what anybody gets', () => {
     expect(headers['set-cookie']).toBeUndefined();
   });
 
+  it('is in the language that the browser prefers, under the same policy', async () => {
+    const policyOf = ({ headers }: Awaited<ReturnType<typeof look>>) =>
+      String(headers['content-security-policy']).replaceAll(/nonce-[\w-]+/g, '');
+    const [english, german] = [await look('/'), await look('/', { 'accept-language': 'de-CH,de;q=0.9,en;q=0.8' })];
+    expect(english).toMatchObject({
+      headers: { vary: 'Accept-Language', 'content-language': 'en' },
+      body: expect.stringContaining('<html lang="en">'),
+    });
+    expect(german).toMatchObject({
+      headers: { vary: 'Accept-Language', 'content-language': 'de' },
+      body: expect.stringContaining('<html lang="de">'),
+    });
+    expect(policyOf(german)).toBe(policyOf(english));
+    expect((await look('/page.js', { 'accept-language': 'de' })).body).toContain('"Bestätigen Sie mit Ihrem Passkey."');
+  });
+
   it.each(['/x', '/r/', '/r/req-0123ABCD', '/r/req-0123abcd/', '//evil', '/api/view', '/../etc/passwd', '/%2e%2e/x'])(
     'there is no %s',
     async (path) => {

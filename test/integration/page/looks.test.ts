@@ -18,20 +18,21 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe.each([
-  [360, 'light'],
-  [360, 'dark'],
-  [1280, 'light'],
-  [1280, 'dark'],
-] as const)('%i pixels, %s', (width, scheme) => {
+  // German has the longer words.
+  [360, 'light', 'de-DE'],
+  [360, 'dark', 'de-DE'],
+  [1280, 'light', 'en-US'],
+  [1280, 'dark', 'en-US'],
+] as const)('%i pixels, %s, %s', (width, scheme, locale) => {
   let device: Device;
   let stranger: Device;
   beforeAll(async () => {
-    stranger = await world.device({ width, scheme });
-    device = await world.enrolled(`${scheme}${width}-phone`, { width, scheme });
+    stranger = await world.device({ width, scheme, locale });
+    device = await world.enrolled(`${scheme}${width}-phone`, { width, scheme, locale });
   });
 
   const open = async (path: string, on: Device = device) => on.open(path);
-  const row = (title: RegExp) => device.tab.getByRole('link', { name: title });
+  const row = (target: RegExp) => device.tab.locator('.row', { hasText: target });
 
   it.each<[string, () => Promise<void>, boolean?]>([
     ['stranger', () => open('/', stranger), true],
@@ -45,16 +46,16 @@ describe.each([
       'request',
       async () => {
         await open('/');
-        await row(/Stop VM 100/).click();
+        await row(/VM 100 \(web\)/).click();
         await device.tab.locator('article').waitFor();
-        await device.tab.getByText('Exactly what is signed').click();
+        await device.tab.locator('#exact').click();
       },
     ],
     [
       'question',
       async () => {
         await open('/');
-        await device.tab.getByRole('button', { name: 'Deny all 2…' }).click();
+        await device.tab.locator('.group [data-act="deny-many"]').click();
         await device.tab.getByRole('dialog').waitFor();
       },
     ],
@@ -64,10 +65,10 @@ describe.each([
       'answered',
       async () => {
         await open('/');
-        await row(/Stop container 200/).click();
+        await row(/container 200/i).click();
         await device.tab.locator('article').waitFor();
         await settle(device.tab);
-        await device.tab.getByRole('button', { name: 'Approve once' }).click();
+        await device.tab.locator('#approve').click();
         await device.tab.locator('#result').waitFor();
       },
     ],

@@ -41,6 +41,8 @@ export interface DeviceOptions {
   readonly width?: number;
   readonly height?: number;
   readonly scheme?: 'light' | 'dark';
+  /** What the browser prefers (`Accept-Language`). */
+  readonly locale?: string;
 }
 
 /** A browser of its own, with an authenticator of its own. */
@@ -93,10 +95,11 @@ export async function openPageWorld(
   const pins = new Map<string, string>();
   const ended = new AbortController();
   const run = (tool: string, input: object, agent = 'tester') => call(app, tool, input, { agent: cliAgent(agent, 'advanced') });
-  const device = async ({ width = 1280, height = 800, scheme = 'light' }: DeviceOptions = {}): Promise<Device> => {
+  const device = async ({ width = 1280, height = 800, scheme = 'light', locale = 'en-US' }: DeviceOptions = {}): Promise<Device> => {
     const context = await browser.newContext({
       viewport: { width, height },
       colorScheme: scheme,
+      locale,
       reducedMotion: 'reduce',
       ignoreHTTPSErrors: true,
     });
@@ -140,9 +143,9 @@ export async function openPageWorld(
       const made = await device(options);
       const invitation = await invite(name, display);
       await made.tab.goto(invitation.url);
-      await made.tab.getByRole('button', { name: 'Make the passkey' }).click();
+      await made.tab.locator('#enrol').click();
       await invitation.confirm();
-      await made.tab.getByRole('heading', { name: 'This browser' }).waitFor();
+      await made.tab.locator('[data-sound]').waitFor();
       return made;
     },
     close: async () => {

@@ -77,6 +77,30 @@ describe('an answer', () => {
     await alice.tab.locator('.state', { hasText: 'Approved by alice-phone and used' }).waitFor();
   });
 
+  it('is given in German where the browser prefers that, to the same digest', async () => {
+    const id = await world.ask('stop_container', { vmid: 200 });
+    await alice.open(`/r/${id}`);
+    const digest = await alice.tab.locator('article').getAttribute('data-digest');
+    const inEnglish = await alice.tab.locator('article pre').textContent();
+    const anna = await world.enrolled('anna-phone', { locale: 'de-AT' });
+    const article = anna.tab.locator('article');
+    await anna.open(`/r/${id}`);
+    expect(await anna.tab.locator('html').getAttribute('lang')).toBe('de');
+    expect(await article.getAttribute('data-digest')).toBe(digest);
+    expect(await article.locator('pre').textContent()).toBe(inEnglish);
+    expect(await anna.tab.locator('body').innerText()).not.toMatch(/\b(?:the|your|what|is|waits|approve)\b/i);
+    await settle(anna.tab);
+    await anna.tab.getByRole('button', { name: 'Einmal genehmigen' }).click();
+    await result(anna).waitFor();
+    expect(await result(anna).textContent()).toContain('Einmal genehmigt: Stoppen: Container 200');
+    const record = await world.app.approvals.get(id);
+    expect(record).toMatchObject({ status: 'approved', digest, grants: [{ payload: { digest } }] });
+    await world.app.approvals.revoke(id, 'user:test');
+    await anna.tab.locator('.state', { hasText: 'Zurückgenommen von test' }).waitFor();
+    await world.revoke('anna-phone');
+    await anna.context.close();
+  });
+
   it('denies with words for the agent', async () => {
     const id = await world.ask('stop_container', { vmid: 200 });
     await alice.open(`/r/${id}`);

@@ -111,7 +111,7 @@ export async function startMachine(): Promise<Machine> {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'none', stateDir]);
     chmodSync(stateDir, 0o700);
     chownSync(stateDir, uidOf(users.service), uidOf(users.service));
-    for (const name of ['cli.cjs', 'store-worker.cjs', 'sinks.cjs'])
+    for (const name of ['cli.cjs', 'store-worker.cjs', 'sinks.cjs', 'german.cjs'])
       copyFileSync(join(import.meta.dirname, '../../../dist', name), join(lib, name));
     copyFileSync(process.execPath, join(lib, 'node'));
     chmodSync(join(lib, 'node'), 0o755);

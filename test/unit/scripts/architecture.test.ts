@@ -48,6 +48,13 @@ describe('what the table allows passes', () => {
     ['processes in execution', { 'execution/a.ts': "export { spawn } from 'node:child_process';\n" }],
     ['zod in a tool', { 'tools/support/a.ts': "import * as z from 'zod';\nexport const a = z.string();\n" }],
     ['vscode in its host', { 'hosts/vscode/a.ts': "import * as vscode from 'vscode';\nexport const a = vscode.window;\n" }],
+    [
+      'the texts of the editor, on the page',
+      {
+        '../media/l10n/bundle.l10n.de.json': '{}',
+        'hosts/page/german.ts': "export { default as texts } from '../../../media/l10n/bundle.l10n.de.json' with { type: 'json' };\n",
+      },
+    ],
     ['a file with an exception of its own', { 'hosts/cli/newer-node.ts': "export { spawnSync } from 'node:child_process';\n" }],
     [
       'a comment about import()',
@@ -67,6 +74,11 @@ describe('what the table allows passes', () => {
 
 describe('what it does not allow is found', () => {
   test.each<[string, Record<string, string>, string]>([
+    [
+      'data outside of src',
+      { '../media/x.json': '{}', 'policy/a.ts': "export { default as x } from '../../media/x.json' with { type: 'json' };\n" },
+      'it is in no folder that the table lists',
+    ],
     [
       'a stage that imports another',
       { 'policy/a.ts': "export * from '#execution/x';\n", 'execution/x.ts': 'export const x = 1;\n' },

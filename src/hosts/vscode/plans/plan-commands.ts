@@ -18,10 +18,10 @@ import { confirmRun } from '../gate/confirm-run.ts';
 import { t } from '../l10n.ts';
 import { tellFault } from '../notices.ts';
 import { notify } from '../notify.ts';
+import { answerText } from '../request-words.ts';
 import type { SecurityCommandDeps } from '../security/security-commands.ts';
 import { changeSetting } from '../security/setting-changes.ts';
 import { workspaceRestriction } from '../tools/run-tool.ts';
-
 import { shownSteps, standingNames } from './step-rows.ts';
 
 export interface PlanCommandDeps extends SecurityCommandDeps {
@@ -91,9 +91,9 @@ async function pickPlan({ plans }: App, standings: readonly Standing[]): Promise
 }
 
 async function control(plan: PlanProgress, what: PlanControl, app: App, { osUser }: PlanCommandDeps): Promise<void> {
-  const { ok, message } = await app.plans.control(plan.id, what, `user:${osUser}`);
-  if (ok) notify.status(`Banksman: ${saidWords(message)}`);
-  else void notify.info(`Banksman: ${saidWords(message)}.`);
+  const result = await app.plans.control(plan.id, what, `user:${osUser}`);
+  if (result.ok) notify.status(`Banksman: ${answerText(result)}`);
+  else void notify.info(`Banksman: ${answerText(result)}.`);
 }
 
 /** It cannot be gone on with afterwards, so a click by mistake must not be enough. */

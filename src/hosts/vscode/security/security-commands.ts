@@ -10,9 +10,9 @@ import { type Choice, choose } from '../commands/choose.ts';
 import { openPage } from '../commands/open-page.ts';
 import { plainLabel } from '../commands/picks.ts';
 import { toldCommand } from '../commands/told-command.ts';
-import { saidWords } from '../fault-words.ts';
 import { t, titleOf } from '../l10n.ts';
 import { notify } from '../notify.ts';
+import { answerText } from '../request-words.ts';
 import {
   actionWords,
   type ChangeDeps,
@@ -59,8 +59,8 @@ async function pauseOrResume(app: App, argument: unknown, deps: SecurityCommandD
   const reason = argument === pauseNow ? '' : await askWhy();
   if (reason === undefined) return;
   const words = reason.trim().slice(0, 300);
-  const { message } = await app.security.pause(`user:${userInfo().username}`, ...(words === '' ? [] : [words]));
-  void notify.info(`Banksman: ${saidWords(message)}.`);
+  const result = await app.security.pause(`user:${userInfo().username}`, ...(words === '' ? [] : [words]));
+  void notify.info(`Banksman: ${answerText(result)}.`);
 }
 
 async function askWhy(): Promise<string | undefined> {

@@ -6,10 +6,11 @@ import type { JsonObject } from '#kernel/json';
 import { durationWords } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import type { SecurityLevel } from '#kernel/tiers';
-import { faultWords, saidWords } from '../fault-words.ts';
+import { faultWords } from '../fault-words.ts';
 import { settingSigner } from '../gate/bound-signer.ts';
 import { type Confirmation, type ConfirmDeps, confirmRun, trustKey } from '../gate/confirm-run.ts';
 import { inWords, t } from '../l10n.ts';
+import { answerText } from '../request-words.ts';
 
 /** Two short halves: a list cuts a line off after some seventy characters. */
 export const levelWords: Record<SecurityLevel, { readonly calls: string; readonly network: string }> = {
@@ -150,7 +151,7 @@ export async function changeSetting(change: SettingChange, deps: ChangeDeps): Pr
     if (!(await confirmRun(change.question, deps.confirm))) return false;
     if (!(await trustKey(signer, { ...deps, confirm: (question) => confirmRun(question, deps.confirm) }))) return false;
     const result = await change.carryOut(settingSigner(signer, change.signed));
-    dialogs.tell(result.ok ? 'status' : 'error', `Banksman: ${saidWords(result.message)}`);
+    dialogs.tell(result.ok ? 'status' : 'error', `Banksman: ${answerText(result)}`);
     return result.ok;
   } catch (thrown) {
     dialogs.tell('error', t('Banksman: nothing was changed: {0}', faultWords(thrown)));

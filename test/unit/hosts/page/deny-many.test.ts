@@ -13,6 +13,7 @@ it('says how many were denied where the store failed in between', async () => {
     Promise.reject(gone),
   ];
   expect(denialsInWords(await Promise.allSettled(answers))).toEqual({
+    words: expect.objectContaining({ text: '{0}' }),
     ok: false,
     code: 'store_unavailable',
     message: 'denied 2 requests; 1 had ended before; 2 could not be denied and may still wait: the store cannot be reached',
@@ -26,6 +27,7 @@ it('fails as the store did where nothing was denied', async () => {
 
 it('is as short as can be where all were', async () => {
   expect(denialsInWords(await Promise.allSettled([Promise.resolve({ ok: true })]))).toEqual({
+    words: expect.objectContaining({ text: '{0}' }),
     ok: true,
     code: 'denied',
     message: 'denied 1 request',

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { drawnView, type View } from '#hosts/page/markup';
+import { languageOf, languageTag } from '#hosts/page/reader';
 import { requestView } from '#hosts/page/request-view';
-import { listView, plainName, strangerView } from '#hosts/page/views';
+import { type Listed, listView, plainName, strangerView } from '#hosts/page/views';
 import type { ReviewCard } from '#kernel/approval/answer';
 import type { PasskeyApprover } from '#kernel/approval/passkey';
 import type { RequestRecord } from '#kernel/approval/request';
 import type { JsonObject } from '#kernel/json';
-import { asIs, say } from '#kernel/text/message';
+import { asIs, inEnglish, type Language, say } from '#kernel/text/message';
 import { showPlainly } from '#kernel/text/text';
 import { draftOf } from '../../../integration/stores/store-fixtures.ts';
 
@@ -53,8 +55,12 @@ function card(shown: RequestRecord, changes: Partial<ReviewCard> = {}): ReviewCa
 }
 
 const origin = 'https://banksman.lan';
-const view = (shown: RequestRecord, changes: Partial<ReviewCard> = {}) =>
-  requestView({ card: card(shown, changes), approver, now, origin }).main;
+const drawn = (view: View, language: Language = inEnglish) =>
+  drawnView(view, language) as { readonly main: string; readonly summary: string };
+const view = (shown: RequestRecord, changes: Partial<ReviewCard> = {}, language = inEnglish) =>
+  drawn(requestView({ card: card(shown, changes), approver, now, origin }), language).main;
+const list = (records: readonly RequestRecord[], changes: Partial<Listed> = {}) =>
+  drawn(listView({ records, running: [], more: false, held: 0, now, ...changes }));
 const textOf = (markup: string) => markup.replace(/<[^>]*>/g, '\n');
 
 describe.each(hostileNames)('a guest named %j', (name) => {
@@ -63,10 +69,7 @@ describe.each(hostileNames)('a guest named %j', (name) => {
     const plain = record('web');
     for (const [hostile, usual] of [
       [view(record(name)), view(plain)],
-      [
-        listView({ records: [record(name)], running: [], more: false, held: 0, now }).main,
-        listView({ records: [plain], running: [], more: false, held: 0, now }).main,
-      ],
+      [list([record(name)]).main, list([plain]).main],
     ] as const) {
       expect(shapes(hostile)).toEqual(shapes(usual));
       // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not be there
@@ -74,7 +77,7 @@ describe.each(hostileNames)('a guest named %j', (name) => {
       expect(hostile.length).toBeLessThan(usual.length + 16_000);
     }
     expect(textOf(view(record(name)))).toMatch(/\nVM\n+100\n[\s\S]*\nNode\n+pve\n/);
-    expect(textOf(listView({ records: [record(name)], running: [], more: false, held: 0, now }).main)).toContain('VM 100 on pve');
+    expect(textOf(list([record(name)]).main)).toContain('VM 100 on pve');
   });
 
   it('is short where it stands', () => {
@@ -118,12 +121,25 @@ describe('one request', () => {
 
   it('says on which display it is read', () => {
     expect(textOf(view(record('web')))).toContain('outside the agents’ account');
-    const same = requestView({ card: card(record('web')), approver: { ...approver, display: 'same-account' }, now, origin }).main;
+    const same = drawn(requestView({ card: card(record('web')), approver: { ...approver, display: 'same-account' }, now, origin })).main;
     expect(textOf(same)).toContain('programs there can show another card');
   });
 
-  it('carries the digest that was shown', () => {
-    expect(view(record('web'))).toContain(`data-digest="${record('web').digest}"`);
+  it('carries the digest that was shown, in whichever language', async () => {
+    const german = await languageOf('de');
+    for (const language of [inEnglish, german])
+      expect(view(record('web'), {}, language)).toContain(`data-digest="${record('web').digest}"`);
+    const shown = textOf(view(record('web'), {}, german));
+    expect(shown).toMatch(/Was geschieht\n[\s\S]*Ziel:|Der Aufruf/);
+    expect(shown).toContain('außerhalb des Kontos der Agenten');
+    expect(shown).toContain('Was genau unterschrieben wird');
+  });
+
+  it('paused by somebody with marks in their name shows them as they are', () => {
+    const paused = { by: 'user:**<b>eve', at: now, reason: '[x](/me) `y` {0}' };
+    const { main } = list([], { paused });
+    expect(main).toContain('<strong>All agents are paused</strong> by user:**&lt;b&gt;eve: “[x](/me) &#96;y&#96; {0}”.');
+    expect(main).toContain('<a href="/settings">resumed</a>');
   });
 });
 
@@ -135,7 +151,7 @@ describe('the list', () => {
       record('b', { id: 'req-00000002', agent: other }),
       record('a', { id: 'req-00000001' }),
     ];
-    const { main, summary } = listView({ records, running: [], more: false, held: 0, now });
+    const { main, summary } = list(records);
     expect([...main.matchAll(/href="\/r\/(req-\d+)"/g)].map(([, id]) => id)).toEqual(['req-00000001', 'req-00000003', 'req-00000002']);
     const denied = [...main.matchAll(/data-requests="([^"]*)"/g)].map(([, ids = '']) => ids.split(' ').toSorted());
     const [a, b, c] = ['req-00000001', 'req-00000002', 'req-00000003'];
@@ -147,10 +163,28 @@ describe('the list', () => {
   });
 
   it('that is empty says so', () => {
-    expect(listView({ records: [], running: [], more: false, held: 0, now }).summary).toBe('Nothing waits for you.');
+    expect(list([]).summary).toBe('Nothing waits for you.');
   });
 });
 
 it('a stranger is told what to do, and nothing else', () => {
-  expect(textOf(strangerView('http://localhost:779').main)).toContain('banksman approvers enroll NAME');
+  expect(textOf(drawn(strangerView('http://localhost:779')).main)).toContain('banksman approvers enroll NAME');
+});
+
+it.each([
+  [undefined, 'en'],
+  ['', 'en'],
+  ['de', 'de'],
+  ['de-AT,de;q=0.9,en;q=0.8', 'de'],
+  ['fr-FR, de;q=0.5, en;q=0.4', 'de'],
+  ['en-US,en;q=0.9,de;q=0.8', 'en'],
+  ['de;q=0.3,en;q=0.7', 'en'],
+  ['en;q=0.5,de;q=0.5', 'en'],
+  ['de;q=0', 'en'],
+  ['de;q=x, en;q=0.1', 'en'],
+  ['*, de;q=0.9', 'en'],
+  ['DE-ch ; Q=0.8 , en ; q=0.2', 'de'],
+  ['den, deu', 'en'],
+])('a browser that accepts %j reads %s', (accepted, tag) => {
+  expect(languageTag(accepted)).toBe(tag);
 });
