@@ -348,7 +348,7 @@ function pipelineDeps(options: AppOptions, parts: Parts, held: HeldAnswers): Pip
     settings: live.now,
     approvals,
     consumer: processName,
-    ...{ process: attempts.process, attemptNow: attempts.now, keepOutcome: attempts.spool.keep, notBegun: attempts.notBegun },
+    ...{ process: attempts.process, attemptNow: attempts.now, keepOutcome: attempts.spool.keep, ownCalls: attempts.calls },
     ...{ requests: store.requests, audit: reads.audit, noteRead: reads.note },
     followTask: (task) => tasks.follow(task),
     ...{ standing: createStanding(), timesStages: sinks.wantsStages },

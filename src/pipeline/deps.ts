@@ -133,8 +133,14 @@ export interface PipelineDeps {
   readonly process?: ProcessMark;
   /** Keeps the record of a call that began, where the trail does not take it, until it does. Absent: it is lost. @throws {Fault} where it cannot be kept either */
   keepOutcome?(draft: AuditDraft): Promise<void>;
-  /** The record of this call's beginning was refused, so it did not run; it may be in the trail all the same, where its answer was lost. Must return at once. */
-  notBegun?(call: string): void;
+  /** Told of the calls whose beginning is written down. Each must return at once. */
+  readonly ownCalls?: {
+    begins(call: string): void;
+    /** `draft` was written, or is kept. */
+    ends(call: string, draft: AuditDraft): void;
+    /** The record of its beginning was refused, so it did not run; it may be in the trail all the same, where its answer was lost. */
+    notBegun(call: string): void;
+  };
   /** How a call stands that began and has no end; looked at now. Absent: nobody looks. Must not reject. */
   attemptNow?(call: string): Promise<AttemptStanding | undefined>;
   readonly requests: Pick<RequestStore, 'get' | 'list' | 'countPending' | 'countApproved'>;

@@ -73,10 +73,11 @@ export function redactionOf(deps: RedactionParts): RedactionOptions {
 
 /** The intent, durable before the effect. @throws {Fault} `audit_unavailable`: then nothing may run. */
 export async function recordIntent(call: IncomingCall, trail: CallTrail, deps: RecordDeps): Promise<AuditRecord> {
+  deps.ownCalls?.begins(trail.id);
   try {
     return await deps.audit.append({ name: 'tool.started', attributes: { ...attributesOf(call, trail, deps), ...whoRuns(trail, deps) } });
   } catch (thrown) {
-    deps.notBegun?.(trail.id);
+    deps.ownCalls?.notBegun(trail.id);
     throw thrown;
   }
 }

@@ -209,6 +209,7 @@ async function recorded(call: IncomingCall, trail: CallTrail, deps: PipelineDeps
         : withoutRecord(outcome, fault.message, fault.next);
     },
   );
+  if (trail.begun === true) deps.ownCalls?.ends(trail.id, draft);
   logOutcome(call, trail, deps, written);
   if (written.code === outcome.code) leaveTask(call, trail, deps, written);
   return written;

@@ -19,6 +19,7 @@ import {
   targetWords,
   unknownTopic,
 } from '#kernel/attempt';
+import type { AuditDraft } from '#kernel/audit-event';
 import { reasonOf, toFault } from '#kernel/errors';
 import { isJsonObject, textOf } from '#kernel/json';
 import type { AuditLog } from '#kernel/ports/audit-log';
@@ -39,11 +40,20 @@ export interface AttemptsDeps extends LookDeps {
   readonly now?: () => number;
 }
 
+/** In this process, whichever App of it. */
+export interface OwnCalls {
+  begins(call: string): void;
+  /** @param draft what was written, or kept beside the store */
+  ends(call: string, draft: AuditDraft): void;
+  /** It did not run, and its beginning may be in the trail: then that is written down, once the store takes it. */
+  notBegun(call: string): void;
+}
+
 export interface Attempts {
   /** Looks now and every minute. */
   start(): void;
-  /** It did not run, and its beginning may be in the trail: then that is written down, once the store takes it. */
-  notBegun(call: string): void;
+  /** What this process knows of its own calls. */
+  readonly calls: OwnCalls;
   /** How one stands, after a look at it; undefined: it has an end, or none is known. Never rejects. */
   now(call: string): Promise<AttemptStanding | undefined>;
   readonly ofPeople: AttemptList;
@@ -67,8 +77,9 @@ const notRun = notDone('the store did not confirm the record of its beginning, s
 
 interface Doubted {
   add(call: string): void;
+  knows(call: string): boolean;
   /** From when on what the call itself has to say cannot be under way any more. */
-  has(call: string): boolean;
+  isDue(call: string): boolean;
   forget(call: string): void;
 }
 
@@ -77,9 +88,24 @@ function createDoubted(): Doubted {
   const since = new Map<string, number>();
   return {
     add: (call) => void (since.size < mostDoubted && since.set(call, performance.now())),
-    has: (call) => performance.now() - (since.get(call) ?? Number.POSITIVE_INFINITY) >= underWay,
+    knows: (call) => since.has(call),
+    isDue: (call) => performance.now() - (since.get(call) ?? Number.POSITIVE_INFINITY) >= underWay,
     forget: (call) => void since.delete(call),
   };
+}
+
+/** Ends that are kept for a store that loses what it took, as in a fail-over; the oldest go. */
+const mostEnds = 500;
+
+/** INVARIANT: of the process and not of an App, for a window opens its App anew while calls of the old one go on. */
+const running = new Set<string>();
+const ends = new Map<string, AuditDraft>();
+
+function noteEnd(call: string, draft: AuditDraft): void {
+  running.delete(call);
+  ends.set(call, draft);
+  const [oldest] = ends.keys();
+  if (ends.size > mostEnds && oldest !== undefined) ends.delete(oldest);
 }
 
 export function createAttempts(deps: AttemptsDeps): Attempts {
@@ -89,8 +115,11 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
   const settler = createSettler({ ...deps, now, signal: closing.signal, doubted });
   let timers: NodeJS.Timeout[] = [];
   let looking: Promise<void> | undefined;
-  const standingOf = (attempt: Attempt) =>
-    attempt.unknown === undefined && doubted.has(attempt.call) ? 'looking' : standingAt(attempt, own, now());
+  const standingOf = (attempt: Attempt): AttemptStanding => {
+    if (attempt.unknown !== undefined) return 'unknown';
+    if (doubted.knows(attempt.call)) return doubted.isDue(attempt.call) ? 'looking' : 'running';
+    return isOver(attempt, own, now()) ? 'looking' : 'running';
+  };
   const quietly = (): Promise<void> => {
     looking ??= lookAtAll(deps, settler, standingOf)
       // Sooner than in a minute: whoever asked for the call may be waiting to hear of it.
@@ -125,7 +154,15 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
       const later = await find(call);
       return later && standingOf(later);
     },
-    ...{ process: own, spool, notBegun: doubted.add },
+    ...{ process: own, spool },
+    calls: {
+      begins: (call) => void running.add(call),
+      ends: noteEnd,
+      notBegun(call) {
+        running.delete(call);
+        doubted.add(call);
+      },
+    },
     // Who asks at the command line may have nothing that stays and would look every minute.
     ofPeople: listOf(audit, standingOf, async () => (timers.length > 0 ? undefined : atMost(quietly(), closing.signal))),
     async close() {
@@ -147,11 +184,6 @@ async function lookAtAll(
   let isSoon = false;
   for (const attempt of gone) isSoon = (await settle(attempt)) || isSoon;
   return isSoon;
-}
-
-function standingAt({ begun, unknown: found }: Attempt, own: ProcessMark, now: number): AttemptStanding {
-  if (found !== undefined) return 'unknown';
-  return isGone(begun, own, now) ? 'looking' : 'running';
 }
 
 interface Settler {
@@ -182,6 +214,11 @@ function createSettler(deps: SettlerDeps): Settler {
 
   async function settle(attempt: Attempt): Promise<boolean> {
     const { call, begun } = attempt;
+    const known = ends.get(call);
+    if (known !== undefined) {
+      await audit.endAttempt(known);
+      return false;
+    }
     const gone = performance.now() - (goneSince.get(call) ?? performance.now());
     if (!goneSince.has(call)) goneSince.set(call, performance.now());
     const look = await looked(attempt);
@@ -197,7 +234,7 @@ function createSettler(deps: SettlerDeps): Settler {
   return {
     settle: async (attempt) =>
       !deps.signal.aborted &&
-      (doubted.has(attempt.call) ? endNotRun(attempt) : settle(attempt)).catch((thrown: unknown) => {
+      (doubted.isDue(attempt.call) ? endNotRun(attempt) : settle(attempt)).catch((thrown: unknown) => {
         log.warn(`what came of call ${attempt.call} is not written down: ${reasonOf(thrown)}`);
         return false;
       }),
@@ -211,7 +248,7 @@ function mayArrive(look: Look, { attributes }: Attempt['begun']): boolean {
 
 function logFound(begun: Attempt['begun'], { end, message }: Found, log: Log): void {
   const tool = textOf(begun.attributes['gen_ai.tool.name']) ?? 'a call';
-  const line = showPlainly(`the process of ${tool} (begun ${begun.time}) is gone: ${end}: ${message}`, 500);
+  const line = showPlainly(`no end of ${tool} (begun ${begun.time}) was written: ${end}: ${message}`, 500);
   if (end === 'unknown') log.warn(line);
   else log.info(line);
 }
@@ -264,6 +301,17 @@ async function markSeen(audit: AuditLog, call: string, by: string): Promise<Cont
   return written
     ? { ok: true, message: `call ${call} is marked as seen; the trail keeps it` }
     : { ok: false, message: `call ${call} was marked or resolved by somebody else just now` };
+}
+
+/** It runs no more. Of a call of this very process nobody has to guess: its end was written, and the store that took over has not got it. */
+function isOver({ call, begun }: Attempt, own: ProcessMark, now: number): boolean {
+  const mark = processOf(begun);
+  if (mark !== undefined && isSame(mark, own)) return !running.has(call);
+  return isGone(begun, own, now);
+}
+
+function isSame(one: ProcessMark, other: ProcessMark): boolean {
+  return (['machine', 'pid', 'boot', 'space', 'started'] as const).every((key) => one[key] === other[key]);
 }
 
 /** Its process ended, or the time is over that the call itself had: no call runs longer. */
@@ -331,7 +379,7 @@ async function findingsOf({ list }: Pick<AttemptList, 'list'>, standings: readon
           const remedy = say`${look}; then \`banksman attempts seen ${view.call}\``;
           return finding(unknownTopic, 'warning', say`nobody knows what came of ${call}`, remedy);
         }
-        const message = say`its process is gone, and it is not known yet, what came of ${call}`;
+        const message = say`it has no end, and it is not known yet, what came of ${call}`;
         const remedy = say`a window, an MCP server or the service looks it up every minute; \`banksman attempts list\` says how it stands`;
         return finding(unknownTopic, 'warning', message, remedy);
       });

@@ -21,10 +21,12 @@ it('ends as not done, once what the call itself had to say cannot be under way a
   });
   onTestFinished(() => attempts.close());
   const begun = (call: string) => audit.append({ name: 'tool.started', attributes: { 'gen_ai.tool.call.id': call, process: own } });
+  attempts.calls.begins('refused');
   await begun('refused');
+  attempts.calls.notBegun('refused');
+  attempts.calls.begins('runs');
   await begun('runs');
-  attempts.notBegun('refused');
-  attempts.notBegun('never written');
+  attempts.calls.notBegun('never written');
   expect([await attempts.now('refused'), await attempts.now('runs')]).toEqual(['running', 'running']);
   const now = performance.now();
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now + 31_000);

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { LocalApp } from '#app/create-app';
 import { cliAgent } from '#app/for-hosts';
 import { callOf } from '#kernel/attempt';
@@ -11,6 +11,7 @@ import type { AuditDraft } from '#kernel/audit-event';
 import { keysOf } from '#stores/valkey/keys';
 import type { ValkeyRole } from '#stores/valkey/store-url';
 import { agent, approvedCall, startWorld, type World } from '../app/support.ts';
+import { untilCopied } from '../stores/valkey-groups.ts';
 import { samplePasswords, startValkey, type ValkeyServer } from '../stores/valkey-server.ts';
 import { bundleVersion, createCaller, killedCall, untilTold } from './support.ts';
 
@@ -85,6 +86,28 @@ describe('over Valkey', { timeout: 120_000 }, () => {
     expect(kept()).toEqual([name]);
     await server.operator.del(held);
     await expectWritten(app, id);
+  });
+
+  it('an end that a fail-over lost is written again, by the process that knows it', async () => {
+    const replica = await startValkey({ replicaOf: server });
+    onTestFinished(() => replica.close());
+    await untilCopied(replica);
+    const app = await open(storeOf('all', ['agent', 'admin', 'exec', 'log-writer']));
+    const asked = approvedCall(world, app, { tool: 'stop_vm', input: { vmid: 100 } });
+    while (stops().length === 0) await sleep(5);
+    await server.operator.wait(1, 0);
+    await replica.operator.replicaof('NO', 'ONE');
+    const { request_id: id = '', ...outcome } = await asked;
+    expect(outcome).toMatchObject({ status: 'ok' });
+    expect(await ended(app)).toHaveLength(1);
+    // The one that took over had not heard of it; here at the address of the old one.
+    await server.operator.replicaof('127.0.0.1', String(replica.port));
+    await untilCopied(server);
+    await server.operator.replicaof('NO', 'ONE');
+    const told = await untilTold(app, id, (found) => typeof found === 'object', agent);
+    expect(told.result.outcome).toMatchObject({ status: 'ok', code: 'ok' });
+    expect(await ended(app)).toEqual([expect.objectContaining({ name: 'tool.finished' })]);
+    expect(await app.attempts.list()).toEqual([]);
   });
 });
 

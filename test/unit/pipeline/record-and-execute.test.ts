@@ -39,14 +39,21 @@ describe('a trail that cannot be written', () => {
 
   it('before the effect: whoever looks for calls without an end is told which one did not run', async () => {
     const doubted: string[] = [];
-    const notBegun = (call: string) => void doubted.push(call);
-    const bench = await createBench({ tools: [createProbe({ tier: 'yellow' }).tool], deps: { notBegun } });
+    const told: string[] = [];
+    const ownCalls = {
+      begins: (call: string) => void told.push(`begins ${call}`),
+      ends: (call: string, { name }: AuditDraft) => void told.push(`ends ${call} ${name}`),
+      notBegun: (call: string) => void doubted.push(call),
+    };
+    const bench = await createBench({ tools: [createProbe({ tier: 'yellow' }).tool], deps: { ownCalls } });
     bench.trail.fail((draft) => draft.name === 'tool.started');
     await bench.call('probe_tool');
     expect(doubted).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)]);
     bench.trail.fail(() => false);
     await bench.call('probe_tool');
     expect(doubted).toHaveLength(1);
+    const [, begins, ends = ''] = told;
+    expect(ends).toBe(`${begins?.replace('begins', 'ends')} tool.finished`);
   });
 
   it('after a green call: the result is withheld', async () => {
