@@ -51,7 +51,7 @@ describe('a killed call', { timeout: 120_000 }, () => {
     world.demo.faults.taskNeverEnds({ type: 'qmstop' });
     const child = program.start('stop_vm', { vmid: 100 });
     try {
-      const told = await untilTold(app, id, (outcome) => outcome !== undefined, caller);
+      const told = await untilTold(app, id, (outcome) => outcome === 'running', caller);
       expect(told).toMatchObject({
         result: { status: 'consumed', outcome: 'running' },
         message: expect.stringContaining('the call is running'),

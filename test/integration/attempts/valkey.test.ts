@@ -82,7 +82,7 @@ describe('over Valkey', { timeout: 120_000 }, () => {
     await server.start();
     const held = keysOf('molis').ending(callOf(draft) ?? '');
     await server.operator.set(held, '');
-    await untilTold(app, id, (found) => found === 'running', agent);
+    await untilTold(app, id, (found) => found === 'unknown', agent);
     expect(kept()).toEqual([name]);
     await server.operator.del(held);
     await expectWritten(app, id);
