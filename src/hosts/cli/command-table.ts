@@ -33,7 +33,8 @@ terminal, and elsewhere with \`--verbose\`. Exit status: 0 ok, 1 error, 2 denied
 before it counts. One word is a line for bash (\`banksman run -- 'npm test | tail'\`), several are a program and its arguments. Its output and exit
 status are the command's; what was changed, held for a person and how to undo it stands on standard error. \`--network\` asks a person, unless the
 level is relaxed. \`--stdin\` hands it what comes in, which must be text; else it gets nothing to read. Exit status: the command's own; 124 its time was over, 125 it could not
-be run, or ended well and nothing that it changed was kept, 126 refused or waiting for a person, 130 interrupted.`,
+be run, or ended well and nothing that it changed was kept, 126 refused or waiting for a person, 130 interrupted. Below the tier advanced (of \`--model\`, else of
+\`hooks.modelTier\` or \`defaultModelTier\` in the configuration) it may only look, and what it changes is dropped.`,
   },
   {
     name: 'hook',

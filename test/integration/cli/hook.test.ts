@@ -267,6 +267,10 @@ describe.skipIf(!canSandbox)('banksman run', () => {
     expect(banksman(['run', '--timeout', '1', '--', 'sleep 30'])).toMatchObject({ status: 124 });
     expect(banksman(['run', '--model', 'nobody', '--', 'echo looks'])).toMatchObject({ status: 126 });
     expect(banksman(['run', '--model', 'claude-haiku-4-5', '--', 'echo looks'])).toEqual({ status: 0, stdout: 'looks\n', stderr: '' });
+    expect(banksman(['run', '--model', 'claude-haiku-4-5', '--', 'echo new > looked.txt'])).toMatchObject({
+      status: 0,
+      stderr: expect.stringMatching(/it may only look, so dropped: 1 created\n.*`--model NAME`, or `hooks\.modelTier`/),
+    });
     expect(banksman(['run', '--network', '--', 'true'])).toMatchObject({ status: 126, stderr: expect.stringContaining('req-') });
     expect(banksman(['run', '--', 'banksman approvals list'])).toMatchObject({ status: 126 });
   });

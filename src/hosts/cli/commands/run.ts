@@ -82,7 +82,11 @@ function wordsOf(outcome: Outcome): readonly string[] {
   const again = `once a person has approved ${outcome.request_id ?? 'it'}, run this same command again, once`;
   const next = outcome.status === 'pending' ? again : outcome.next;
   const undo = runId === undefined ? undefined : `undo it with: banksman runs undo ${runId}`;
-  return [outcome.message, next, undo].filter((line) => line !== undefined);
+  const lets =
+    changes['dropped'] === true
+      ? 'what a command may change is a matter of its model’s tier: `--model NAME`, or `hooks.modelTier` in the configuration; see `banksman run --help`'
+      : undefined;
+  return [outcome.message, next, undo, lets].filter((line) => line !== undefined);
 }
 
 function statusOf(outcome: Outcome, isCancelled: boolean): number {
