@@ -149,8 +149,7 @@ export function runInWords(
 
 function begunInWords(standing: AttemptStanding | undefined): string {
   if (standing === 'running') return ', and the call is running: it has not ended yet';
-  if (standing === 'looking')
-    return '; the call runs no more, and what came of it is being looked up: so far the outcome is unknown';
+  if (standing === 'looking') return '; the call runs no more, and what came of it is being looked up: so far the outcome is unknown';
   return '; the call began, and no end of it is written down: the outcome is unknown';
 }
 
