@@ -19,7 +19,6 @@ import {
   targetWords,
   unknownTopic,
 } from '#kernel/attempt';
-import type { AuditDraft } from '#kernel/audit-event';
 import { reasonOf, toFault } from '#kernel/errors';
 import { isJsonObject, textOf } from '#kernel/json';
 import type { AuditLog } from '#kernel/ports/audit-log';
@@ -30,6 +29,7 @@ import type { ConnectedClusters } from '../clusters/connect-clusters.ts';
 import type { Config } from '../config/config.ts';
 import { finding } from '../finding.ts';
 import { type Found, foundData, type Look, type LookDeps, lookFor, notDone, unknownEnd } from './look.ts';
+import { doubted, endOfOwn, type OwnCalls, ownCalls, runsHere, underWay } from './own-calls.ts';
 import { createSpool, type Spool } from './spool.ts';
 
 export interface AttemptsDeps extends LookDeps {
@@ -38,15 +38,6 @@ export interface AttemptsDeps extends LookDeps {
   readonly log: Log;
   readonly own: ProcessMark;
   readonly now?: () => number;
-}
-
-/** In this process, whichever App of it. */
-export interface OwnCalls {
-  begins(call: string): void;
-  /** @param draft what was written, or kept beside the store */
-  ends(call: string, draft: AuditDraft): void;
-  /** It did not run, and its beginning may be in the trail: then that is written down, once the store takes it. */
-  notBegun(call: string): void;
 }
 
 export interface Attempts {
@@ -65,61 +56,25 @@ export interface Attempts {
 
 /** In ms. Between two looks; how long a cluster is asked; how long what cannot be asked is asked again once its process is found gone, and how long at most after it began. */
 const times = { every: 60_000, ask: 20_000, tryAgain: 3_600_000, giveUp: 24 * 3_600_000 } as const;
-/** What a process sent before it was killed may still be under way: that there is nothing of it counts only when it is seen this much later, in ms. */
-const underWay = 30_000;
 /** Beyond a call's own time, for clocks that differ and records under way, in ms. */
 const grace = 60_000;
 
-/** A store that refused more of one process's calls has been away for long; those end with the process. */
-const mostDoubted = 10_000;
 /** Nothing of it can be anywhere: this very process did not go on. */
 const notRun = notDone('the store did not confirm the record of its beginning, so it did not run');
 
-interface Doubted {
-  add(call: string): void;
-  knows(call: string): boolean;
-  /** From when on what the call itself has to say cannot be under way any more. */
-  isDue(call: string): boolean;
-  forget(call: string): void;
-}
-
-function createDoubted(): Doubted {
-  /** Since when, on the monotonic clock. */
-  const since = new Map<string, number>();
-  return {
-    add: (call) => void (since.size < mostDoubted && since.set(call, performance.now())),
-    knows: (call) => since.has(call),
-    isDue: (call) => performance.now() - (since.get(call) ?? Number.POSITIVE_INFINITY) >= underWay,
-    forget: (call) => void since.delete(call),
-  };
-}
-
-/** Ends that are kept for a store that loses what it took, as in a fail-over; the oldest go. */
-const mostEnds = 500;
-
-/** INVARIANT: of the process and not of an App, for a window opens its App anew while calls of the old one go on. */
-const running = new Set<string>();
-const ends = new Map<string, AuditDraft>();
-
-function noteEnd(call: string, draft: AuditDraft): void {
-  running.delete(call);
-  ends.set(call, draft);
-  const [oldest] = ends.keys();
-  if (ends.size > mostEnds && oldest !== undefined) ends.delete(oldest);
+function standingAt(attempt: Attempt, own: ProcessMark, now: number): AttemptStanding {
+  if (attempt.unknown !== undefined) return 'unknown';
+  if (doubted.knows(attempt.call)) return doubted.isDue(attempt.call) ? 'looking' : 'running';
+  return isOver(attempt, own, now) ? 'looking' : 'running';
 }
 
 export function createAttempts(deps: AttemptsDeps): Attempts {
   const { audit, spool, log, own, now = () => Date.now() } = deps;
   const closing = new AbortController();
-  const doubted = createDoubted();
-  const settler = createSettler({ ...deps, now, signal: closing.signal, doubted });
+  const settler = createSettler({ ...deps, now, signal: closing.signal });
   let timers: NodeJS.Timeout[] = [];
   let looking: Promise<void> | undefined;
-  const standingOf = (attempt: Attempt): AttemptStanding => {
-    if (attempt.unknown !== undefined) return 'unknown';
-    if (doubted.knows(attempt.call)) return doubted.isDue(attempt.call) ? 'looking' : 'running';
-    return isOver(attempt, own, now()) ? 'looking' : 'running';
-  };
+  const standingOf = (attempt: Attempt) => standingAt(attempt, own, now());
   const quietly = (): Promise<void> => {
     looking ??= lookAtAll(deps, settler, standingOf)
       // Sooner than in a minute: whoever asked for the call may be waiting to hear of it.
@@ -155,14 +110,7 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
       return later && standingOf(later);
     },
     ...{ process: own, spool },
-    calls: {
-      begins: (call) => void running.add(call),
-      ends: noteEnd,
-      notBegun(call) {
-        running.delete(call);
-        doubted.add(call);
-      },
-    },
+    calls: ownCalls,
     // Who asks at the command line may have nothing that stays and would look every minute.
     ofPeople: listOf(audit, standingOf, async () => (timers.length > 0 ? undefined : atMost(quietly(), closing.signal))),
     async close() {
@@ -191,10 +139,10 @@ interface Settler {
   settle(attempt: Attempt): Promise<boolean>;
 }
 
-type SettlerDeps = AttemptsDeps & Required<Pick<AttemptsDeps, 'now'>> & { readonly signal: AbortSignal; readonly doubted: Doubted };
+type SettlerDeps = AttemptsDeps & Required<Pick<AttemptsDeps, 'now'>> & { readonly signal: AbortSignal };
 
 function createSettler(deps: SettlerDeps): Settler {
-  const { audit, log, now, doubted } = deps;
+  const { audit, log, now } = deps;
   /** When each was first found without its process. Monotonic: a clock that jumps makes no waiting short, or endless. */
   const goneSince = new Map<string, number>();
 
@@ -214,7 +162,7 @@ function createSettler(deps: SettlerDeps): Settler {
 
   async function settle(attempt: Attempt): Promise<boolean> {
     const { call, begun } = attempt;
-    const known = ends.get(call);
+    const known = endOfOwn(call);
     if (known !== undefined) {
       await audit.endAttempt(known);
       return false;
@@ -306,7 +254,7 @@ async function markSeen(audit: AuditLog, call: string, by: string): Promise<Cont
 /** It runs no more. Of a call of this very process nobody has to guess: its end was written, and the store that took over has not got it. */
 function isOver({ call, begun }: Attempt, own: ProcessMark, now: number): boolean {
   const mark = processOf(begun);
-  if (mark !== undefined && isSame(mark, own)) return !running.has(call);
+  if (mark !== undefined && isSame(mark, own)) return !runsHere(call);
   return isGone(begun, own, now);
 }
 
